@@ -131,7 +131,7 @@ impl EmailCommand {
         let command = Command::SetEmail { email: email.clone(), new_email: new_email.clone() };
         let _done: Value = run_command(&file.db, command, false)?;
         let value = json!({ "email": new_email, "previous_email": email });
-        output.print(&file.db, &value, |out, _| writeln!(out, "{email} logs in as {new_email} now."))
+        output.print(&file.db, &value, |out, _| writeln!(out, "{email} now logs in as {new_email}."))
     }
 }
 
@@ -141,7 +141,7 @@ impl DeleteCommand {
         if !self.yes {
             let refusal = format!("nothing was deleted; --yes deletes the account {email}");
             let question = format!(
-                "Delete the account {email}? Its messages, files and channels stay. It cannot be undone."
+                "Delete the account {email}? Its messages, files and channels stay. This cannot be undone."
             );
             confirm(&question, &refusal, "nothing was deleted")?;
         }
@@ -180,7 +180,7 @@ impl Account {
         let Self { file, email, output } = self;
         let _done: Value = run_command(&file.db, Command::EndSessions { email: email.clone() }, false)?;
         let value = json!({ "email": email, "ended_all": true });
-        output.print(&file.db, &value, |out, _| writeln!(out, "{email} has to log in again everywhere."))
+        output.print(&file.db, &value, |out, _| writeln!(out, "{email} must log in again everywhere."))
     }
 
     pub(super) fn unlock(self) -> Result<(), Failure> {
@@ -222,7 +222,7 @@ impl PasswordCommand {
             writeln!(
                 out,
                 "{}",
-                style.dim("All API keys of the account were revoked; clients have to log in again.")
+                style.dim("All API keys of the account were revoked; clients must log in again.")
             )
         })
     }

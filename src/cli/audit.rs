@@ -93,7 +93,9 @@ fn parse_action(text: &str) -> Result<String, String> {
     }
     Err(match nearest_name(text, names()) {
         Some(nearest) => format!("there is no such action; the nearest name is '{nearest}'"),
-        None => format!("there is no such action; they are {}", names().collect::<Vec<_>>().join(", ")),
+        None => {
+            format!("there is no such action; the actions are {}", names().collect::<Vec<_>>().join(", "))
+        }
     })
 }
 
@@ -126,7 +128,7 @@ mod tests {
     fn actions_are_known_names() {
         assert_eq!(parse_action("role_changed").unwrap(), "role_changed");
         assert!(parse_action("role_chnged").unwrap_err().ends_with("the nearest name is 'role_changed'"));
-        assert!(parse_action("-").unwrap_err().contains("they are login, login_failed, "));
+        assert!(parse_action("-").unwrap_err().contains("the actions are login, login_failed, "));
     }
 
     #[test]

@@ -113,7 +113,9 @@ impl RestoreCommand {
                 let text = charset::read_file(path).map_err(|error| failed(&error))?;
                 let identities = Identities::parse(&text).map_err(|error| failed(&error))?;
                 if identities.is_empty() {
-                    return Err(failed(&"it has no private key, which begins with AGE-SECRET-KEY-1").into());
+                    return Err(
+                        failed(&"it has no private key; a private key begins with AGE-SECRET-KEY-1").into()
+                    );
                 }
                 identities
             }
@@ -132,7 +134,11 @@ impl RestoreCommand {
         print(|out| {
             writeln!(out, "Restored {} to {}", contents(&restored.contents), self.file.db.display())?;
             if let Some(kept) = &restored.kept {
-                writeln!(out, "The previous file is {}; delete it when you do not need it.", kept.display())?;
+                writeln!(
+                    out,
+                    "The previous file is {}; delete it when you do not need it any more.",
+                    kept.display()
+                )?;
             }
             writeln!(out)?;
             for line in CONSEQUENCES {
@@ -146,10 +152,10 @@ impl RestoreCommand {
 /// The effects of a restored file, for people.
 const CONSEQUENCES: [&str; 5] = [
     "After the next start:",
-    "- Messages, files and accounts that are newer than the backup are gone, also where a client still shows them.",
+    "- Messages, files and accounts that are newer than the backup are lost, even if a client still shows them.",
     "- Every client registers again automatically, and shows the content of the restored file.",
-    "- Passwords, API keys and sessions are those of the backup: later ones are lost, and those that were revoked since",
-    "  work again. Review `teamchat user list`.",
+    "- Passwords, API keys and sessions have the state of the backup: later ones are lost, and ones that were revoked",
+    "  after the backup work again. Review `teamchat user list`.",
 ];
 
 fn name(stage: Stage, is_restored: bool) -> &'static str {

@@ -62,7 +62,7 @@ impl CheckCommand {
         let mut left = before.clone();
         if self.repair && !names.is_empty() {
             if Database::announced(db).is_some() {
-                return Err("the server is running; stop it before the file is repaired".into());
+                return Err("the server is running; stop it before you repair the file".into());
             }
             let _done: Value = run_command(db, Command::Repair(names), false)?;
             left = self.examine()?;
@@ -82,7 +82,10 @@ impl CheckCommand {
             })?;
             let mut error = std::io::stderr();
             if !self.repair && left.iter().any(|problem| problem.repairable) {
-                writeln!(error, "`teamchat check --repair` repairs some of this; make a backup before.")?;
+                writeln!(
+                    error,
+                    "`teamchat check --repair` repairs some of these problems; make a backup first."
+                )?;
             }
             if left.iter().any(|problem| !problem.repairable) {
                 writeln!(error, "`teamchat restore` replaces a damaged database with a backup.")?;
@@ -114,7 +117,7 @@ impl CompactCommand {
         let (before, after) = if Database::announced(db).is_some() { release(db)? } else { rewrite(db)? };
         let value = json!({ "bytes_before": before, "bytes_after": after });
         self.output.print(db, &value, |out, _| {
-            writeln!(out, "The file has {} now; it had {}.", size(after), size(before))
+            writeln!(out, "The file now has {}; before, it had {}.", size(after), size(before))
         })
     }
 }
@@ -129,7 +132,7 @@ fn release(db: &Path) -> Result<(u64, u64), Failure> {
     let all = free();
     let work = || run_command::<(Space, Space)>(db, Command::Compact, false);
     let (before, after) = while_shown(work, |meter| {
-        meter.show("giving back free space", all.saturating_sub(free()), all);
+        meter.show("returning free space", all.saturating_sub(free()), all);
     })??;
     Ok((before.size.cast_unsigned(), after.size.cast_unsigned()))
 }

@@ -344,7 +344,9 @@ fn entry(command: &Command, key: &str, value: &Spanned<DeValue<'_>>, line: usize
     let (name, values) = match (known, of_file.filter(|arg| arg.is_hide_env_values_set())) {
         (Some(arg), _) => (key, values(arg, value)?),
         (None, Some(arg)) => {
-            let DeValue::String(path) = value else { return Err(format!("'{key}' is the path of a file")) };
+            let DeValue::String(path) = value else {
+                return Err(format!("'{key}' must be the path of a file"));
+            };
             (arg.get_long().unwrap_or(key), vec![read_secret(Path::new(path.as_ref()))?])
         }
         (None, None) => return Err(unknown(command, key)),
@@ -363,7 +365,7 @@ fn values(arg: &Arg, value: &DeValue<'_>) -> Result<Vec<String>, String> {
     if matches!(arg.get_action(), ArgAction::SetTrue) {
         return match value {
             DeValue::Boolean(value) => Ok(vec![value.to_string()]),
-            _ => Err(format!("'{name}' is true or false, without quotes")),
+            _ => Err(format!("'{name}' must be true or false, without quotes")),
         };
     }
     match value {
@@ -372,17 +374,17 @@ fn values(arg: &Arg, value: &DeValue<'_>) -> Result<Vec<String>, String> {
         DeValue::Array(list) if matches!(arg.get_action(), ArgAction::Append) => {
             let texts = list.iter().map(|item| match item.get_ref() {
                 DeValue::String(text) => Ok(text.to_string()),
-                _ => Err(format!("'{name}' is a list of texts, as in {name} = [\"...\"]")),
+                _ => Err(format!("'{name}' must be a list of strings, as in {name} = [\"...\"]")),
             });
             texts.collect()
         }
-        DeValue::Array(_) => Err(format!("'{name}' has one value, and not a list")),
+        DeValue::Array(_) => Err(format!("'{name}' must be one value, not a list")),
         _ => {
             let known = arg.get_possible_values();
             let names: Vec<String> = known.iter().map(|value| format!("\"{}\"", value.get_name())).collect();
             let form =
-                if names.is_empty() { "a text or a whole number".to_owned() } else { names.join(" or ") };
-            Err(format!("'{name}' is {form}"))
+                if names.is_empty() { "a string or a whole number".to_owned() } else { names.join(" or ") };
+            Err(format!("'{name}' must be {form}"))
         }
     }
 }

@@ -52,7 +52,7 @@ impl Answer {
 #[derive(Debug, thiserror::Error)]
 pub enum FetchError {
     /// The name has no address.
-    #[error("there is no address of {0}")]
+    #[error("the name {0} has no address")]
     Unknown(String),
     /// No connection, or one that ended early.
     #[error("{0}")]

@@ -30,7 +30,7 @@ fn parse_url(text: &str) -> Result<String, String> {
     }
     let url = Url::parse(text).map_err(|error| format!("{error}; {example}"))?;
     if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
-        return Err(format!("it begins with http://, https:// or unix:; {example}"));
+        return Err(format!("the URL must begin with http://, https:// or unix:; {example}"));
     }
     Ok(url.origin().ascii_serialization())
 }

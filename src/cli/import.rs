@@ -110,7 +110,7 @@ fn write_report(out: &mut dyn Write, report: &Report, address: &str) -> std::io:
         writeln!(out, "{count:>10}  {what}")?;
     }
     if !report.administrators.is_empty() {
-        writeln!(out, "Owners and administrators, as the archive has them:")?;
+        writeln!(out, "Owners and administrators of the archive:")?;
     }
     for user in &report.administrators {
         writeln!(out, "{:>15}  {} <{}>", user.role, user.full_name, user.email)?;
@@ -124,7 +124,7 @@ fn write_report(out: &mut dyn Write, report: &Report, address: &str) -> std::io:
     let differences = &report.rendered_differently;
     if differences.count > 0 {
         let of = differences.compared;
-        writeln!(out, "{} of {of} messages look different here, such as:", differences.count)?;
+        writeln!(out, "{} of {of} messages look different after the import, such as:", differences.count)?;
         let ids: Vec<String> = differences.examples.iter().map(ToString::to_string).collect();
         writeln!(out, "            {}", ids.join(", "))?;
     }

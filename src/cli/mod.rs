@@ -421,7 +421,9 @@ impl Create {
         let db = self.db.as_deref().unwrap_or(Path::new(DEFAULT_DB));
         // A typing error in a script makes no second organization.
         if self.db.is_none() && !db.exists() {
-            return Err(format!("{DEFAULT_DB} does not exist here; to create it, name it with --db").into());
+            return Err(
+                format!("{DEFAULT_DB} does not exist here; to create it, pass --db {DEFAULT_DB}").into()
+            );
         }
         let user: CreatedUser = run_command(db, command, self.db.is_some())?;
         let password = password.filter(|_| generated && !user.is_without_password);

@@ -46,14 +46,18 @@ pub fn read(
     line_at: &dyn Fn(usize) -> usize,
 ) -> Result<Vec<Table>, Mistakes> {
     let DeValue::Array(list) = value.get_ref() else {
-        return Err(vec![(line, "'oidc' is a list of tables: write [[oidc]] above each".to_owned())]);
+        return Err(vec![(
+            line,
+            "'oidc' must be a list of tables: write [[oidc]] above each table".to_owned(),
+        )]);
     };
     let mut tables: Vec<Table> = Vec::new();
     let mut mistakes = Mistakes::new();
     for item in list {
         let line = line_at(item.span().start);
         let DeValue::Table(table) = item.get_ref() else {
-            mistakes.push((line, "'oidc' is a list of tables: write [[oidc]] above each".to_owned()));
+            mistakes
+                .push((line, "'oidc' must be a list of tables: write [[oidc]] above each table".to_owned()));
             continue;
         };
         match read_table(table, line, line_at) {
@@ -87,9 +91,9 @@ fn read_table(
                 auto_create = *value;
                 continue;
             }
-            (AUTO_CREATE, _) => Err(format!("'{AUTO_CREATE}' is true or false, without quotes")),
+            (AUTO_CREATE, _) => Err(format!("'{AUTO_CREATE}' must be true or false, without quotes")),
             (_, DeValue::String(text)) => checked(known, text),
-            _ => Err(format!("'{known}' is a text")),
+            _ => Err(format!("'{known}' must be a string")),
         };
         match read {
             Ok(text) => {

@@ -59,7 +59,7 @@ impl PurgeCommand {
     pub(super) fn run(self) -> Result<(), Failure> {
         let kinds = self.kinds();
         let Some(first) = kinds.first().copied() else {
-            let text = "say what to remove: --all, or --messages, --files, --channels, --emoji, --groups, --bots, --personal";
+            let text = "choose the content to remove: --all, or --messages, --files, --channels, --emoji, --groups, --bots, --personal";
             return Err(UsageError(text.to_owned()).into());
         };
         let found = self.command(&kinds, None)?;
@@ -72,7 +72,7 @@ impl PurgeCommand {
         }
         if !self.yes {
             let refusal = format!("nothing was removed; --yes removes {words}");
-            confirm(&format!("Remove {words}? It cannot be undone."), &refusal, "nothing was removed")?;
+            confirm(&format!("Remove {words}? This cannot be undone."), &refusal, "nothing was removed")?;
         }
         let mut done: BTreeMap<String, u64> = BTreeMap::new();
         let mut place = Some(Place { kind: first, from: 0 });
@@ -85,7 +85,7 @@ impl PurgeCommand {
         }
         let value = json!({ "accounts": found.accounts, "found": found.counts, "removed": done });
         self.output.print(&self.file.db, &value, |out, _| {
-            writeln!(out, "Removed of {}: {}.", self.email, listed(&done))
+            writeln!(out, "Removed from {}: {}.", self.email, listed(&done))
         })
     }
 

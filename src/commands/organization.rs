@@ -55,7 +55,7 @@ fn check_form(name: &str, value: &str) -> ApiResult<()> {
     if serde_json::from_str::<Value>(value).is_ok() {
         return Ok(());
     }
-    Err(ApiError::bad_request(format!("{name} is {form}, and not '{value}'")))
+    Err(ApiError::bad_request(format!("{name} must be {form}, not '{value}'")))
 }
 
 /// The parameter for a permission.

@@ -282,7 +282,7 @@ fn add_mail(mail: Option<&MailStatus>, warnings: &mut Vec<String>) {
     }
     if waiting >= MAX_WAITING_MAIL {
         warnings.push(format!(
-            "{waiting} emails are waiting, and new ones are dropped: use a mail server that accepts more of them."
+            "{waiting} emails are waiting, and new emails are dropped: use a mail server that accepts more emails."
         ));
     }
 }
@@ -292,13 +292,13 @@ fn add_push([web_push, phone_push]: [Option<&DeliveryStatus>; 2], now: i64, warn
     let remedies = [
         (
             web_push,
-            "No push service took a notification",
+            "No push service accepted a notification",
             "allow this machine HTTPS requests to the internet, or turn Web \
          Push off with `--web-push off`",
         ),
         (
             phone_push,
-            "The push bouncer took no notification",
+            "The push bouncer accepted no notification",
             "check --push-bouncer, --push-org-id and --push-org-key",
         ),
     ];
@@ -320,7 +320,7 @@ fn overdue_backup(app: &App) -> String {
         scheduled.running_since.map(|since| format!(", and one has been running since {}", timestamp(since)));
     let folder = app.options.backups.as_ref().map(|options| options.folder.display().to_string());
     format!(
-        "The last scheduled backup is overdue: none was made since {}{}. Check whether {} responds, and look into the log.",
+        "The last scheduled backup is overdue: no backup was made since {}{}. Check whether {} responds, and look into the log.",
         timestamp(last),
         running.unwrap_or_default(),
         folder.unwrap_or_default()
@@ -357,14 +357,14 @@ fn warnings(app: &App, read: &Read, backups: &BackupStatus, now: i64) -> Vec<Str
     if wal_bytes >= LARGE_LOG && !app.options.is_replicated {
         let mib = wal_bytes >> 20;
         warnings.push(format!(
-            "The log of the database has {mib} MiB: another program, such as a backup that hangs, keeps it in use. Stop that program."
+            "The write-ahead log of the database has {mib} MiB: another program, such as a backup that hangs, keeps it open. Stop that program."
         ));
     }
     add_quotas(app, read, &mut warnings);
     if let Some(failure) = &backups.failure {
         let (since, error) = (timestamp(failure.time), &failure.error);
         warnings.push(format!(
-            "The backup failed at {since} and is tried again: {error}. Until then, `teamchat backup` makes one elsewhere."
+            "The backup failed at {since}: {error}. The server tries again. Until a backup succeeds, `teamchat backup` can save one elsewhere."
         ));
     } else if app.is_backup_overdue() {
         warnings.push(overdue_backup(app));

@@ -311,7 +311,7 @@ async fn serve<S: Stream>(stream: S, accepted: Accepted, redirect: Option<Arc<Re
     }
     let io = connection.into_parts().io.into_inner();
     let last_answer = if is_http2 {
-        write_error(505, "This server speaks HTTP/1.1, and not HTTP/2")
+        write_error(505, "This server supports HTTP/1.1 here, and not HTTP/2")
     } else if io.has_refused_head() {
         write_error(431, HEAD_TOO_LARGE)
     } else {

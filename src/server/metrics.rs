@@ -98,7 +98,11 @@ async fn serve_connection(stream: impl AsyncRead + AsyncWrite + Unpin, peer: Pee
             }
             let refuse = |error: &ApiError| Ok(error_response(error).map(Either::Left));
             if request.uri().path() != "/metrics" {
-                return refuse(&ApiError::new(404, "BAD_REQUEST", "Here are /metrics and /health only"));
+                return refuse(&ApiError::new(
+                    404,
+                    "BAD_REQUEST",
+                    "This address serves only /metrics and /health",
+                ));
             }
             if !matches!(*request.method(), Method::GET | Method::HEAD) {
                 let error = ApiError::new(405, "BAD_REQUEST", "Method Not Allowed");
@@ -278,7 +282,7 @@ impl Writer<'_> {
             }),
             (
                 "last_success_timestamp_seconds",
-                format!("When {item} was last accepted, in UNIX seconds"),
+                format!("Time at which {item} was last accepted, in UNIX seconds"),
                 |(_, results, _)| results.last_success().map(positive),
             ),
             ("waiting", format!("Number of {items} that are waiting"), |(.., backlog)| {
@@ -286,7 +290,7 @@ impl Writer<'_> {
             }),
             (
                 "oldest_waiting_timestamp_seconds",
-                format!("Since when {item} has been waiting for the longest time, in UNIX seconds"),
+                format!("Time at which the oldest of the waiting {items} was queued, in UNIX seconds"),
                 |(.., backlog)| backlog.as_ref()?.oldest_waiting.map(positive),
             ),
         ];
@@ -318,7 +322,11 @@ impl Figures {
         let version: Labels<'_> = &[("version", PROGRAM_VERSION)];
         out.gauges("teamchat_info", "The version of the server", &[(version, 1.0)])?;
         let started = positive(self.server.app.started_at);
-        out.gauge("teamchat_start_time_seconds", "When the server started, in UNIX seconds", started)?;
+        out.gauge(
+            "teamchat_start_time_seconds",
+            "Time at which the server started, in UNIX seconds",
+            started,
+        )?;
         if let Some(bytes) = resident_bytes() {
             out.gauge("teamchat_memory_resident_bytes", "Memory of the process", float(bytes))?;
         }
@@ -357,7 +365,7 @@ impl Figures {
         let open = float(self.server.limits.open() as u64);
         out.gauge(
             "teamchat_connections_open",
-            "Open connections, and requests of HTTP/2 beside the first of each",
+            "Open connections, and the second and further requests of HTTP/2 connections",
             open,
         )
     }
@@ -424,7 +432,7 @@ impl Figures {
         out.gauges("teamchat_pool_admitted", "Work that runs or waits in a pool", &gauges(Pool::admitted))?;
         out.gauges(
             "teamchat_pool_permits",
-            "Work that a pool runs at a time",
+            "Maximum of work that a pool runs at a time",
             &gauges(|pool| pool.limits().permits),
         )?;
         let refusals = |value: fn(&Pool) -> u64| -> Vec<(Labels<'_>, u64)> {
@@ -446,7 +454,7 @@ impl Figures {
     fn write_keeping(&self, out: &mut Writer<'_>) -> fmt::Result {
         let app = &self.server.app;
         if let Some(end) = app.certificate_end() {
-            let help = "Until when the certificate is valid, in UNIX seconds";
+            let help = "Expiry of the certificate, in UNIX seconds";
             out.gauge("teamchat_certificate_end_timestamp_seconds", help, positive(end))?;
         }
         self.write_mail(out)?;
@@ -459,7 +467,7 @@ impl Figures {
         out.gauge("teamchat_backup_failed", "1 if the last scheduled backup failed", failed)?;
         out.counter("teamchat_backup_failures", "Scheduled backups that failed", status.failures)?;
         let Some(last) = status.last_success else { return Ok(()) };
-        let help = "When the last backup was made, in UNIX seconds";
+        let help = "Time of the last backup, in UNIX seconds";
         out.gauge("teamchat_backup_last_success_timestamp_seconds", help, positive(last.time))?;
         let help = "The time that the last backup took";
         out.gauge("teamchat_backup_last_duration_seconds", help, float(last.milliseconds) / 1000.0)?;
@@ -514,7 +522,11 @@ impl Figures {
         out.counter("teamchat_messages", "The id of the newest message: messages that were sent", newest)?;
         out.gauge("teamchat_uploads_bytes", "Size of the uploaded files", positive(statistics.upload_bytes))?;
         if let Some(quota) = UploadQuota::of(&self.server.app.options).of_all() {
-            out.gauge("teamchat_upload_quota_bytes", "The most that they may have together", float(quota))?;
+            out.gauge(
+                "teamchat_upload_quota_bytes",
+                "Maximum total size of the uploaded files",
+                float(quota),
+            )?;
         }
         out.gauge(
             "teamchat_event_log_events",

@@ -98,8 +98,7 @@ impl Connection {
             let addresses = envelope.to().iter().chain(envelope.from());
             if !addresses.into_iter().all(|address| AsRef::<str>::as_ref(address).is_ascii()) {
                 if !self.smtp.server_info().supports_feature(Extension::SmtpUtfEight) {
-                    let text =
-                        "the mail server does not support addresses with other letters than those of ASCII";
+                    let text = "the mail server does not support addresses with letters other than ASCII";
                     return Err(Refusal::new(RefusalKind::Letter, text));
                 }
                 options.push(MailParameter::SmtpUtfEight);
@@ -153,7 +152,7 @@ async fn connect(server: &MailServer) -> Result<AsyncSmtpConnection, Failure> {
     };
     if wants_tls {
         if !smtp.can_starttls() {
-            return Err("the mail server does not offer STARTTLS, and --smtp-url asks for TLS".into());
+            return Err("the mail server does not offer STARTTLS, and --smtp-url requires TLS".into());
         }
         let is_checked = server.protection == Protection::Required || server.credentials.is_some();
         smtp.starttls(tls_parameters(server, is_checked)?, &name).await?;

@@ -66,7 +66,7 @@ impl FromStr for MailServer {
         let is_implicit = match url.scheme() {
             "smtp" => false,
             "smtps" => true,
-            _ => return Err(format!("it begins with smtp:// or smtps://; {EXAMPLE}")),
+            _ => return Err(format!("the URL must begin with smtp:// or smtps://; {EXAMPLE}")),
         };
         let host = match url.host() {
             Some(Host::Domain(name)) if !name.is_empty() => decode(name)?,
@@ -136,9 +136,9 @@ mod tests {
     #[test]
     fn errors_do_not_repeat_the_password() {
         for (url, expected) in [
-            ("mail.example.com:25", "begins with smtp://"),
+            ("mail.example.com:25", "must begin with smtp://"),
             ("secret", "no URL"),
-            ("http://a:secret@mail.example.com", "begins with smtp://"),
+            ("http://a:secret@mail.example.com", "must begin with smtp://"),
             ("smtp://a:secret@", "host"),
             ("smtp://:secret@mail.example.com", "without a user name"),
             ("smtp://ada@mail.example.com", "without a password"),

@@ -27,7 +27,9 @@ pub enum StoreError {
     #[error("a job panicked: {0}")]
     Panicked(String),
     /// The path of the database does not lead to the open file any more.
-    #[error("{0} was deleted, moved or replaced while the server has it open; nothing is written any more")]
+    #[error(
+        "{0} was deleted, moved or replaced while the server had it open; the server no longer writes to it"
+    )]
     Replaced(PathBuf),
     /// The group that the job was part of could not be committed.
     #[error("the group was not committed: {1}")]
@@ -106,7 +108,7 @@ impl From<StoreError> for ApiError {
             }
             Cause::Memory => refuse(503, "The server is out of memory"),
             // The error of a quick read is not shown: the read is repeated with a longer limit.
-            Cause::Deadline => Self::new(503, CODE, "This request takes too long; ask for less"),
+            Cause::Deadline => Self::new(503, CODE, "This request takes too long; request less data"),
             Cause::Stopped => Self::new(503, CODE, "The server is stopping"),
             Cause::Program => Self::internal(format_args!("the store failed: {error}")),
         }
@@ -167,15 +169,15 @@ pub enum OpenError {
     },
     /// The file has no bytes, and the command does not create a database.
     #[error(
-        "{path} is empty, and no database; `teamchat restore` replaces it with a backup, and `teamchat serve` makes a \
-         new database of it"
+        "{path} is empty, and not a database; `teamchat restore` replaces it with a backup, and `teamchat serve` creates a \
+         new database in it"
     )]
     Empty {
         /// The path of the database file.
         path: PathBuf,
     },
     /// The file does not exist, and the command does not create one.
-    #[error("{path} does not exist; `teamchat serve` and `teamchat user create` make a new database")]
+    #[error("{path} does not exist; `teamchat serve` and `teamchat user create` create a new database")]
     Missing {
         /// The path of the database file.
         path: PathBuf,

@@ -84,7 +84,7 @@ pub fn real_path(path: &Path) -> Result<PathBuf, OpenError> {
     let refuse = |why: &str| OpenError::Unsuitable { path: path.to_owned(), why: why.to_owned() };
     let text = path.as_os_str().to_string_lossy();
     if text == ":memory:" || text.is_empty() || text.starts_with("file:") {
-        return Err(refuse("it is not the path of a file; `serve --ephemeral` runs without one"));
+        return Err(refuse("it is not the path of a file; `serve --ephemeral` runs without a file"));
     }
     match std::fs::canonicalize(path) {
         Ok(real) => Ok(real),
@@ -186,8 +186,8 @@ fn lock_inode(_path: &Path, _file: &File) -> Result<(), OpenError> {
 /// Refuses a file with several names.
 fn check_names(path: &Path, metadata: &Metadata) -> Result<(), OpenError> {
     if has_several_names(metadata) {
-        let why = "it has several names (hard links), and SQLite keeps what belongs to it beside one of them; copy it to a \
-                   file of its own";
+        let why = "it has several names (hard links), and SQLite writes other files beside one of these names; copy it to a \
+                   file with one name";
         return Err(OpenError::Unsuitable { path: path.to_owned(), why: why.to_owned() });
     }
     Ok(())
@@ -328,8 +328,8 @@ fn foreign_owner(path: &Path) -> Option<String> {
         let owner = std::fs::metadata(&file).ok()?.uid();
         (owner != own).then(|| {
             format!(
-                "{} belongs to user {owner}, and this process runs as user {own}: start it as that user, or give the file \
-                 away with chown",
+                "{} belongs to user {owner}, and this process runs as user {own}: start it as that user, or change the \
+                 owner of the file with chown",
                 file.display()
             )
         })

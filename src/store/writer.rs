@@ -115,7 +115,7 @@ impl Writer {
             .name("writer".to_owned())
             .spawn(move || {
                 if let Err(error) = guard(|| writer.run(queue)).flatten() {
-                    tracing::error!(%error, "the writer has failed; the server has to be started again");
+                    tracing::error!(%error, "the writer has failed; restart the server");
                     failed.send_replace(true);
                 }
             })

@@ -289,7 +289,7 @@ mod backups {
         let overdue = |last: &str, running: &str| {
             let to = to.display();
             format!(
-                "The last scheduled backup is overdue: none was made since {last}{running}. Check whether {to} responds, and \
+                "The last scheduled backup is overdue: no backup was made since {last}{running}. Check whether {to} responds, and \
                  look into the log."
             )
         };

@@ -38,8 +38,7 @@ async fn metrics_are_on_their_own_listener() {
     let other = metrics.replace("/metrics", "/api/v1/server_settings");
     let (status, refused) = text(&other).await;
     let refused: Value = serde_json::from_str(&refused).unwrap();
-    let expected =
-        json!({"result": "error", "msg": "Here are /metrics and /health only", "code": "BAD_REQUEST"});
+    let expected = json!({"result": "error", "msg": "This address serves only /metrics and /health", "code": "BAD_REQUEST"});
     assert_eq!((status, refused), (404, expected));
     let posted = reqwest::Client::new().post(&metrics).send().await.unwrap();
     assert_eq!((posted.status().as_u16(), &posted.headers()["allow"]), (405, &"GET, HEAD".parse().unwrap()));

@@ -119,13 +119,13 @@ fn change_organization(db: &Path) {
     done(db, &["organization", "set", "description", "We *sail*."]);
     for (name, value, expected) in [
         ("invite_requird", "true", "There is no setting 'invite_requird'; did you mean 'invite_required'?"),
-        ("invite_required", "perhaps", "invite_required is true or false, and not 'perhaps'"),
+        ("invite_required", "perhaps", "invite_required must be true or false, not 'perhaps'"),
         (
             "can_create_groups",
             "role:nobodies",
             "There is no group 'role:nobodies'; the groups of roles are role:nobody, ",
         ),
-        ("waiting_period_threshold", "five", "waiting_period_threshold is a number, and not 'five'"),
+        ("waiting_period_threshold", "five", "waiting_period_threshold must be a number, not 'five'"),
         ("message_retention_days", "forever", "Bad value for 'message_retention_days': forever"),
         ("message_retention_days", "-5", "message_retention_days"),
     ] {

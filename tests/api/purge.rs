@@ -347,7 +347,7 @@ async fn purge_deletes_content_of_a_user() {
     let unused = program(&[]).await;
     let refused = error_of(&unused);
     assert_eq!(unused.status.code(), Some(2), "{refused}");
-    assert!(refused.contains("say what to remove: --all, or --messages"), "{refused}");
+    assert!(refused.contains("choose the content to remove: --all, or --messages"), "{refused}");
     let refused = error_of(&program(&["--emoji", "--bots"]).await);
     assert_eq!(refused, "error: nothing was removed; --yes removes 1 bots, 2 emoji of 2 accounts\n");
     let mut found = json!({"bots": 1, "channels": 3, "emoji": 2, "files": 1, "groups": 2, "messages": 6,

@@ -193,7 +193,7 @@ async fn an_encrypted_backup_needs_its_key() {
         (None, 1, "name the file of its private key with --identity"),
         (Some("other"), 1, "encrypted to another key than this identity's"),
         (Some("words"), 2, "this is not an identity, which begins with AGE-SECRET-KEY-1"),
-        (Some("none"), 2, "none: it has no private key, which begins with AGE-SECRET-KEY-1"),
+        (Some("none"), 2, "none: it has no private key; a private key begins with AGE-SECRET-KEY-1"),
         (Some("missing"), 2, "No such file"),
     ] {
         let key = key.map(path);

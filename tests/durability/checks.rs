@@ -199,7 +199,7 @@ async fn a_file_that_is_no_database_is_not_usable() {
     let empty = folder.path().join("empty");
     for arguments in [&["status"][..], &["user", "list"], &["compact"], &["backup", "-"]] {
         let refused = error_of(&[arguments, &["--db", text(&empty)]].concat(), &[]);
-        assert!(refused.contains("empty is empty, and no database; `teamchat restore`"), "{refused}");
+        assert!(refused.contains("empty is empty, and not a database; `teamchat restore`"), "{refused}");
         assert_eq!(std::fs::metadata(&empty).unwrap().len(), 0, "{arguments:?}");
     }
     let error = String::from_utf8(run(&["check", "--db", text(folder.path())]).stderr).unwrap();
@@ -294,7 +294,7 @@ async fn long_work_shows_its_progress_on_a_terminal_only() {
     shows(&["compact"], "rewriting");
     change(&db, FILL);
     let server = Server::start(&db);
-    shows(&["compact"], "giving back free space");
+    shows(&["compact"], "returning free space");
     server.kill();
     let piped = run(&["compact", "--db", text(&db)]);
     assert_eq!((piped.status.code(), String::from_utf8_lossy(&piped.stderr).as_ref()), (Some(0), ""));

@@ -132,8 +132,8 @@ fn a_sound_server_has_no_findings() {
         examined.findings().into_iter().filter(|check| *check != "file system").collect();
     assert!(findings.is_empty() && examined.code == 0, "{:#?}", examined.results);
     examined.expect("ok", "public address", &[&url, "leads to this server"]);
-    examined.expect("ok", "proxy", &["there is none", "127.0.0.1"]);
-    examined.expect("ok", "backups", &["on the disk of the database: copy the backups elsewhere"]);
+    examined.expect("ok", "proxy", &["there is no proxy", "127.0.0.1"]);
+    examined.expect("ok", "backups", &["on the disk of the database: also copy the backups elsewhere"]);
     for check in
         ["database", "server", "clock", "permissions", "disk", "log", "backups", "open files", "web push"]
     {
@@ -204,7 +204,11 @@ fn certificates_are_checked_as_clients_do() {
     let almost = authority.issue(folder, &[NAME], 5);
     examine_files(&almost, &ca).expect("warning", "certificate", &["ends at 20", "renew it"]);
     let other = authority.issue(folder, &["other.example.com"], 90);
-    examine_files(&other, &ca).expect("problem", "certificate", &["it is for other.example.com", NAME]);
+    examine_files(&other, &ca).expect(
+        "problem",
+        "certificate",
+        &["the certificate is for other.example.com", NAME],
+    );
     let expired = authority.issue_from(folder, &[NAME], SystemTime::now() - DAY * 10, 9);
     examine_files(&expired, &ca).expect("problem", "certificate", &["expired at 20"]);
     let early = authority.issue_from(folder, &[NAME], SystemTime::now() + DAY, 9);
@@ -212,7 +216,7 @@ fn certificates_are_checked_as_clients_do() {
     std::fs::write(&early.key, "no key").unwrap();
     examine_files(&early, &ca).expect("problem", "certificate", &["has no private key"]);
     let acme = examine(folder, &["--acme", NAME, "--acme-email", "ada@example.com", "--web-push", "off"]);
-    acme.expect("warning", "certificate", &["has issued none yet", "port 443 or 80"]);
+    acme.expect("warning", "certificate", &["has issued no certificate yet", "port 443 or 80"]);
     let state = folder.join("chat.sqlite.acme");
     std::fs::create_dir(&state).unwrap();
     std::fs::set_permissions(&state, std::fs::Permissions::from_mode(0o700)).unwrap();
@@ -220,7 +224,7 @@ fn certificates_are_checked_as_clients_do() {
     let parts = [&expired.key, &expired.certificate].map(|path| std::fs::read(path).unwrap());
     std::fs::write(state.join("certificate.pem"), parts.concat()).unwrap();
     let acme = examine(folder, &["--acme", NAME, "--web-push", "off"]);
-    acme.expect("problem", "certificate", &["expired at 20", "why the certificate was not renewed"]);
+    acme.expect("problem", "certificate", &["expired at 20", "find the reason in its log"]);
 }
 
 fn private(file: &Path) {
@@ -289,7 +293,7 @@ fn a_public_address_that_leads_elsewhere_is_named() {
     examine(folder, &["--public-url", &url]).expect(
         "warning",
         "clock",
-        &["ahead of that of the public address"],
+        &["ahead of the clock of the public address"],
     );
     serving.stop();
     other.stop();
@@ -385,7 +389,7 @@ fn rows_of_the_future_and_a_long_log_are_named() {
     // Zeros are no log, and are left alone.
     std::fs::File::create(beside(&db, "-wal")).unwrap().set_len(300 << 20).unwrap();
     private(&beside(&db, "-wal"));
-    examine(folder, &[]).expect("warning", "log", &["300 MiB", "keeps it in use"]);
+    examine(folder, &[]).expect("warning", "log", &["300 MiB", "keeps it open"]);
     let replicated = examine(folder, &["--replicated"]);
     replicated.expect("ok", "log", &["300 MiB"]);
     replicated.expect("ok", "backups", &["another program replicates"]);
@@ -403,10 +407,10 @@ fn copies_that_are_not_needed_are_named() {
     };
     copy("chat.sqlite.before-0010_sessions", DAY);
     copy("other.sqlite.before-0010_sessions", DAY * 40);
-    let parts = ["those of upgrades and restores (chat.sqlite.before-...) take 20 MiB"];
+    let parts = ["the copies of upgrades and restores (chat.sqlite.before-...) take 20 MiB"];
     examine(folder, &[]).expect("ok", "copies", &parts);
     copy("chat.sqlite.before-restore-2026-01-01T00-00-00Z", DAY * 40);
-    examine(folder, &[]).expect("warning", "copies", &["take 40 MiB; delete those"]);
+    examine(folder, &[]).expect("warning", "copies", &["take 40 MiB; delete the copies"]);
 }
 
 #[test]

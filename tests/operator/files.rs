@@ -99,7 +99,7 @@ fn an_account_creates_only_a_database_that_was_named() {
     let folder = tempfile::tempdir().unwrap();
     let create = ["user", "create", "--email", "ada@example.com", "--full-name", "Ada"];
     let run = || words(&command(&create).current_dir(folder.path()).output().unwrap());
-    let error = "error: chat.sqlite does not exist here; to create it, name it with --db\n".to_owned();
+    let error = "error: chat.sqlite does not exist here; to create it, pass --db chat.sqlite\n".to_owned();
     assert_eq!(run(), (1, String::new(), error));
     assert!(std::fs::read_dir(folder.path()).unwrap().next().is_none());
     create_owner(&folder.path().join("chat.sqlite"));

@@ -231,10 +231,10 @@ async fn sockets_of_systemd_replace_the_default_address() {
 fn doctor_looks_at_the_sockets_of_a_running_server() {
     let folder = tempfile::tempdir().unwrap();
     create_owner(&folder.path().join("chat.sqlite"));
-    let local = "none is set, and the server listens on this machine only";
+    let local = "there is no --public-url, and the server listens on this machine only";
     for (address, level, expected) in [
         ("127.0.0.1:0", "ok", local),
-        ("0.0.0.0:0", "warning", "links use the Host of each request; set --public-url"),
+        ("0.0.0.0:0", "warning", "links use the Host header of each request; set --public-url"),
     ] {
         let socket = TcpListener::bind(address).unwrap();
         let serving = Serving::start_with(folder.path(), &mut activated(folder.path(), socket.into(), &[]));
@@ -242,9 +242,9 @@ fn doctor_looks_at_the_sockets_of_a_running_server() {
         serving.stop();
     }
     let stopped = examine(folder.path(), &["--web-push", "off"]);
-    stopped.expect("ok", "public address", &["--listen names this machine only; a socket of systemd may"]);
+    stopped.expect("ok", "public address", &["--listen names this machine only; a socket of systemd can"]);
     let open = examine(folder.path(), &["--web-push", "off", "--listen", "0.0.0.0:0"]);
-    open.expect("warning", "public address", &["links use the Host of each request"]);
+    open.expect("warning", "public address", &["links use the Host header of each request"]);
 }
 
 #[test]

@@ -242,7 +242,7 @@ fn a_closed_organization_and_a_log_in_use_are_warnings() {
     std::fs::File::create(folder.join("chat.sqlite-wal")).unwrap().set_len(300 << 20).unwrap();
     expect_warning(
         folder,
-        "The log of the database has 300 MiB: another program, such as a backup that hangs,",
+        "The write-ahead log of the database has 300 MiB: another program, such as a backup that hangs,",
     );
     let close = ["organization", "deactivate", "--yes", "--db"];
     assert!(command(&close).arg(&db).output().unwrap().status.success());
@@ -290,7 +290,7 @@ fn letters_that_are_dropped_are_a_warning() {
     let serving = Serving::start(folder, &flags);
     expect_warning(
         folder,
-        "20000 emails are waiting, and new ones are dropped: use a mail server that accepts more",
+        "20000 emails are waiting, and new emails are dropped: use a mail server that accepts more",
     );
     serving.stop();
 }

@@ -92,8 +92,8 @@ fn check_clock(connection: &Connection, findings: &mut Findings) {
         Some(newest) if newest > now + TOLERANCE => findings.problem(
             "clock",
             format!("the newest data is from {}, but the clock of this machine says {}", timestamp(newest), timestamp(now)),
-            "set the clock, for example with `timedatectl set-ntp true`; if it is right, it was wrong before, and \
-             rows of the future stay until then",
+            "set the clock, for example with `timedatectl set-ntp true`; if it is right now, it was wrong before, and \
+             some data has times in the future",
         ),
         _ => findings.ok("clock", format!("it is {}, and no data is from the future", timestamp(now))),
     }
@@ -142,9 +142,9 @@ fn check_log(path: &Path, serve: &Serve, findings: &mut Findings) {
     let (limit, remedy) = if serve.keeping.replicated {
         (LARGE_REPLICATED_LOG, "the replication is too slow or not running: see its log")
     } else {
-        (LARGE_LOG, "another program, such as a backup that hangs, keeps it in use: stop that program")
+        (LARGE_LOG, "another program, such as a backup that hangs, keeps it open: stop that program")
     };
-    let what = format!("the log of the database has {}", size(log));
+    let what = format!("the write-ahead log of the database has {}", size(log));
     if log > limit { findings.warning("log", what, remedy) } else { findings.ok("log", what) }
 }
 
@@ -156,9 +156,9 @@ fn check_copies(path: &Path, folder: &Path, findings: &mut Findings) {
     let copies: Vec<_> = copies.filter_map(|entry| entry.metadata().ok()).collect();
     let Some(oldest) = copies.iter().filter_map(|copy| copy.modified().ok()).min() else { return };
     let bytes = size(copies.iter().map(std::fs::Metadata::len).sum());
-    let what = format!("those of upgrades and restores ({prefix}...) take {bytes}");
+    let what = format!("the copies of upgrades and restores ({prefix}...) take {bytes}");
     if oldest.elapsed().is_ok_and(|age| age > OLD_COPY) {
-        findings.warning("copies", what, "delete those that you do not need any more");
+        findings.warning("copies", what, "delete the copies that you do not need any more");
     } else {
         findings.ok("copies", what);
     }
@@ -169,7 +169,7 @@ fn check_uploads(serve: &Serve, connection: &Connection, findings: &mut Findings
     let quota = serve.upload_quota_mib.saturating_mul(1 << 20);
     // An older file may lack a table.
     let Ok(used) = files::space_used(connection) else { return };
-    let what = format!("they take {} of {}", size(used), size(quota));
+    let what = format!("uploaded files take {} of {}", size(used), size(quota));
     if quota > 0 && upload_quota::percent(used, quota) < upload_quota::ALMOST_FULL {
         findings.ok("uploads", what);
     } else {
@@ -184,8 +184,8 @@ fn check_backups(serve: &Serve, connection: &Connection, running: Option<&Runnin
         None => teamchat::domain::backups::last_recorded(connection).ok().flatten(),
     };
     let last = last.map_or_else(
-        || "none was made yet".to_owned(),
-        |last| format!("the last is of {}", timestamp(last.time)),
+        || "no backup was made yet".to_owned(),
+        |last| format!("the last backup is of {}", timestamp(last.time)),
     );
     let folder = running.and_then(|running| running.status.backup_folder.clone());
     match folder.or_else(|| serve.keeping.backup_to.clone()) {
@@ -200,7 +200,7 @@ fn check_backups(serve: &Serve, connection: &Connection, running: Option<&Runnin
         }
         Some(folder) => {
             let is_beside = is_same_disk(&serve.file.db, &folder);
-            let hint = "; the folder is on the disk of the database: copy the backups elsewhere, too";
+            let hint = "; the folder is on the disk of the database: also copy the backups elsewhere";
             findings.ok("backups", if is_beside { format!("{last}{hint}") } else { last });
             check_disk("disk of backups", &folder, findings);
             #[cfg(unix)]
@@ -281,7 +281,7 @@ mod permissions {
                 let user = rustix::process::geteuid().as_raw();
                 let what = format!("user {user} cannot write {}: {error}", place.display());
                 let remedy = format!(
-                    "run the server and its commands as user {}, on a disk that can be written",
+                    "run the server and its commands as user {}, on a disk that is writable",
                     database.uid()
                 );
                 findings.problem("permissions", what, remedy);

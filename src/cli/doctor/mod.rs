@@ -48,7 +48,7 @@ impl DoctorCommand {
                 false
             }
             Err(error) => {
-                findings.problem("database", error, "the other tests need it");
+                findings.problem("database", error, "the other tests require a usable database");
                 true
             }
         };

@@ -35,7 +35,7 @@ pub(super) fn check(serve: &Serve, connection: &Connection, findings: &mut Findi
         let remedy = "run `teamchat organization set invite_required false`, or remove 'auto-create'";
         findings.warning(
             CHECK,
-            "'auto-create' has no effect, since the organization requires invitations",
+            "'auto-create' has no effect, because the organization requires invitations",
             remedy,
         );
     }

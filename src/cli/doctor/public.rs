@@ -49,19 +49,23 @@ pub(super) fn check(
         let listen = listen.unwrap_or(&serve.listen);
         match (listen.iter().all(ListenAddress::is_local), running) {
             (false, _) => {
-                findings.warning(CHECK, "none is set, and links use the Host of each request", remedy);
+                findings.warning(CHECK, "there is no --public-url, and links use the Host header of each request", remedy);
             }
-            (true, Some(_)) => findings.ok(CHECK, "none is set, and the server listens on this machine only"),
+            (true, Some(_)) => findings.ok(CHECK, "there is no --public-url, and the server listens on this machine only"),
             (true, None) => findings.ok(
                 CHECK,
-                "none is set, and --listen names this machine only; a socket of systemd may have other addresses",
+                "there is no --public-url, and --listen names this machine only; a socket of systemd can have other addresses",
             ),
         }
         return Ok(());
     };
     let Some(running) = running else {
-        let remedy = "start the server, and run this again";
-        findings.warning(CHECK, format!("{public_url} was not tested, since the server is stopped"), remedy);
+        let remedy = "start the server, and run the command again";
+        findings.warning(
+            CHECK,
+            format!("{public_url} was not tested, because the server is stopped"),
+            remedy,
+        );
         return Ok(());
     };
     let tls = Arc::new(client_config(trusted_roots(ca)?)?);
@@ -98,8 +102,8 @@ fn report_failure(public_url: &str, error: &FetchError, findings: &mut Findings)
         FetchError::Connection(error) => findings.problem(
             CHECK,
             format!("{public_url} does not answer: {error}"),
-            "open its port in the firewall, forward it in the router, and start the proxy; a router at home may refuse its own \
-             address from inside: try from another network",
+            "open its port in the firewall, forward it in the router, and start the proxy; a home router may not forward \
+             requests from inside to its own address: test from another network",
         ),
         FetchError::Tls(error) => {
             let (what, remedy) = explain(error);
@@ -114,13 +118,13 @@ fn check_answer(public_url: &str, answer: &Answer, has_arrived: bool, findings: 
     }
     match (answer.status, answer.header("location")) {
         (301 | 302 | 303 | 307 | 308, Some(location)) => {
-            let remedy = "set --public-url to the address that clients end up at, or remove the redirect";
+            let remedy = "set --public-url to the target of the redirect, or remove the redirect";
             findings.problem(CHECK, format!("{public_url} redirects to {location}"), remedy);
         }
         (502..=504, _) => findings.problem(
             CHECK,
             format!("the proxy at {public_url} answers with status {}", answer.status),
-            "it does not reach this server: compare its upstream with --listen",
+            "the proxy does not reach this server: compare its upstream with --listen",
         ),
         (200, _) if answer.json()["status"] == "ok" => findings.problem(
             CHECK,
@@ -142,7 +146,8 @@ fn check_clock(answer: &Answer, findings: &mut Findings) {
     let ahead = Clock::System.seconds() - date;
     if ahead.abs() > TOLERANCE {
         let word = if ahead > 0 { "ahead of" } else { "behind" };
-        let what = format!("it is {} s {word} that of the public address", ahead.abs());
+        let what =
+            format!("the clock of this machine is {} s {word} the clock of the public address", ahead.abs());
         findings.warning("clock", what, "set both clocks, for example with `timedatectl set-ntp true`");
     }
 }
@@ -152,7 +157,7 @@ fn check_proxies(answer: &Answer, seen: &SeenProbe, findings: &mut Findings) {
     let client = seen.client;
     let marks = ["via", "server"].iter().any(|name| answer.header(name).is_some());
     if seen.forwarded_for == FORGED && !marks {
-        return findings.ok(PROXY, format!("there is none; requests arrive from {client}"));
+        return findings.ok(PROXY, format!("there is no proxy; requests arrive from {client}"));
     }
     if !seen.is_proxied {
         return findings.problem(

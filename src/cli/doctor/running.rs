@@ -28,7 +28,7 @@ pub(super) fn find(serve: &Serve, findings: &mut Findings) -> Option<Running> {
         Err(error) => {
             findings.problem(
                 "server",
-                format!("it has the database open and does not answer: {error}"),
+                format!("the server has the database open and does not answer: {error}"),
                 "wait until it has started; if it hangs, restart it and read its log",
             );
             return None;

@@ -29,10 +29,10 @@ pub(super) fn check(serve: &Serve, ca: Option<&str>, findings: &mut Findings) ->
             let stored = options.stored();
             if !stored.exists() {
                 let remedy = "start the server and read its log: the ACME server must be able to reach port 443 or 80 of the host name";
-                findings.warning("certificate", "the ACME server has issued none yet", remedy);
+                findings.warning("certificate", "the ACME server has issued no certificate yet", remedy);
                 return Ok(());
             }
-            let remedy = "start the server and read its log, which says why the certificate was not renewed";
+            let remedy = "start the server, and find the reason in its log";
             (Certificate::read(&stored, &stored, now), remedy)
         }
     };
@@ -47,7 +47,10 @@ pub(super) fn check(serve: &Serve, ca: Option<&str>, findings: &mut Findings) ->
     if let Some(public) = &public {
         let host = public.host_str().unwrap_or_default();
         if !certificate.is_for(host.trim_matches(['[', ']'])) {
-            let what = format!("it is for {}, and --public-url has {host}", certificate.names.join(", "));
+            let what = format!(
+                "the certificate is for {}, and --public-url has {host}",
+                certificate.names.join(", ")
+            );
             findings.problem("certificate", what, format!("get a certificate for {host}"));
         }
     }
@@ -93,7 +96,11 @@ pub(super) fn check_presented(certificate: &CertificateDer<'_>, findings: &mut F
 fn check_end(check: &'static str, end: i64, findings: &mut Findings) {
     let what = format!("the certificate ends at {}", timestamp(end));
     if end < Clock::System.seconds() + CERTIFICATE_END {
-        findings.warning(check, what, "renew it; with --acme, the log of the server says why it was not");
+        findings.warning(
+            check,
+            what,
+            "renew it; with --acme, the log of the server has the reason why it was not renewed",
+        );
     } else {
         findings.ok(check, what);
     }
@@ -106,7 +113,7 @@ pub(super) fn explain(error: &Error) -> (String, &'static str) {
     };
     match reason {
         CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
-            ("the certificate has expired".to_owned(), "renew it, and have the server or the proxy read it again")
+            ("the certificate has expired".to_owned(), "renew it, and reload the server or the proxy")
         }
         CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
             ("the certificate is not valid yet".to_owned(), "set the clock of this machine")
@@ -119,6 +126,6 @@ pub(super) fn explain(error: &Error) -> (String, &'static str) {
             "put those into the file after the first one (fullchain.pem); an authority of your own has to be installed on \
              each device, and named here with --ca",
         ),
-        other => (format!("clients refuse the certificate: {other}"), "get another one, such as with --acme"),
+        other => (format!("clients refuse the certificate: {other}"), "get another certificate, for example with --acme"),
     }
 }

@@ -134,7 +134,7 @@ fn open_text(path: &Path, name: &str) -> ImportResult<(File, u64)> {
         None => 0,
         Some((charset, length)) if charset.is_utf_8() => length as u64,
         Some((charset, _)) => {
-            return Err(ImportError::in_file(name, format!("it is {charset}, and has to be UTF-8")));
+            return Err(ImportError::in_file(name, format!("the charset is {charset}, and must be UTF-8")));
         }
     };
     file.seek(SeekFrom::Start(length)).map_err(|error| ImportError::in_file(name, error))?;

@@ -253,7 +253,11 @@ impl Export<'_> {
             self.importer.add(Line::Organization(line))?;
         }
         for (kind, count) in others {
-            self.importer.leave_out(&format!("lines of the type {kind}"), count, "they have no place here");
+            self.importer.leave_out(
+                &format!("lines of the type {kind}"),
+                count,
+                "this server does not support them",
+            );
         }
         let has_owner = users.iter().any(|(_, user)| user.is_system_admin());
         let mut members: HashMap<(String, String), Vec<String>> = HashMap::new();

@@ -22,7 +22,7 @@ impl Place {
         let shown = new.display();
         if new.symlink_metadata().is_ok() {
             return Err(ImportError::new(format!(
-                "{shown} exists; an import makes a new file, so name another one"
+                "{shown} exists already; an import creates a new file, so choose another name"
             )));
         }
         let place = Self { new: new.to_owned(), folder: ScratchFolder::take(beside(new, ".importing.d"))? };

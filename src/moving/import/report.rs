@@ -4,7 +4,8 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// The reason why a password is left out.
-pub const UNKNOWN_HASH: &str = "their hashes are of a method that is not known, or too slow; --password-links prints links to set new ones";
+pub const UNKNOWN_HASH: &str =
+    "their hashes use an unknown or too slow method; --password-links prints links to set new passwords";
 
 /// The reason why an address is left out.
 pub const PLACEHOLDER_ADDRESS: &str =
@@ -100,7 +101,7 @@ impl Report {
         if is_stored {
             self.add(what, 1);
         } else {
-            self.leave_out(what, 1, "the files are no images, or too large");
+            self.leave_out(what, 1, "the files are not images, or are too large");
         }
     }
 

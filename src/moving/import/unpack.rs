@@ -262,7 +262,7 @@ fn put(
     let written = std::io::copy(&mut content.take(budget.bytes + 1), &mut file).map_err(failed)?;
     file.flush().map_err(failed)?;
     budget.bytes = budget.bytes.checked_sub(written).ok_or_else(|| {
-        ImportError::in_file(name, "unpacked, the archive is far larger than archives of messages are")
+        ImportError::in_file(name, "the unpacked archive is far larger than archives of messages are")
     })?;
     Ok(())
 }

@@ -67,7 +67,7 @@ async fn malformed_http_is_answered_in_json() {
         (b"GARBAGE\r\n\r\n", 400, INVALID),
         (b"GET / HTTP/3.0\r\nHost: x\r\n\r\n", 400, INVALID),
         (b"PRI * HTTP/2.0\r\n\r\n", 400, INVALID),
-        (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 505, "This server speaks HTTP/1.1, and not HTTP/2"),
+        (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 505, "This server supports HTTP/1.1 here, and not HTTP/2"),
         (b"GET /\xff HTTP/1.1\r\nHost: x\r\n\r\n", 400, INVALID),
         (b"GET / HTTP/1.1\nHost: x\r\n\r\n", 400, INVALID),
         (b"GET / HTTP/1.1\r\nHost: x\nX: y\r\n\r\n", 400, INVALID),

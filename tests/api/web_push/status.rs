@@ -19,7 +19,7 @@ async fn push_services_that_fail_are_warnings_after_a_quarter_of_an_hour() {
     let (mut service, server) = PushService::with_server().await;
     let (ada, bob) = (server.member("ada").await, server.member("bob").await);
     Browser::subscribed(&server, &ada, &service).await;
-    let of = async || status(&server, "web_push", "No push service took a notification").await;
+    let of = async || status(&server, "web_push", "No push service accepted a notification").await;
     bob.send_direct(&[&ada], "hello").await;
     assert_eq!(service.all(&server).await.len(), 1);
     let mut expected = json!({"waiting": 0, "oldest_waiting": null, "sent": 1, "refused": 0, "expired": 0,
@@ -76,7 +76,7 @@ async fn a_bouncer_that_fails_is_a_warning() {
     let (mut bouncer, server) = Bouncer::with_server().await;
     let (ada, bob) = (server.member("ada").await, server.member("bob").await);
     phone(&mut bouncer, &ada, "google").await;
-    let of = async || status(&server, "phone_push", "The push bouncer took no notification").await;
+    let of = async || status(&server, "phone_push", "The push bouncer accepted no notification").await;
     bob.send_direct(&[&ada], "hello").await;
     assert_eq!(bouncer.endpoints(&server).await, ["notify"]);
     let (found, warnings) = of().await;

@@ -219,7 +219,7 @@ impl Dump<'_> {
                     Room::Direct(people)
                 }
                 _ => {
-                    self.importer.leave_out("rooms", 1, "live chats have no place here");
+                    self.importer.leave_out("rooms", 1, "this server does not support live chats");
                     Room::Dropped
                 }
             };
@@ -404,7 +404,7 @@ impl Dump<'_> {
                 self.importer.leave_out(
                     "messages",
                     1,
-                    "their rooms have no place here, or are not in the dump",
+                    "their rooms are not supported, or are not in the dump",
                 );
                 return Ok(());
             }

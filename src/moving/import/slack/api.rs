@@ -245,8 +245,9 @@ impl Api {
             }
             self.refusals.set(self.refusals.get() + 1);
             if self.refusals.get() >= MAX_REFUSALS {
-                let what =
-                    format!("Slack refused {MAX_REFUSALS} requests in succession, as too many (status 429)");
+                let what = format!(
+                    "Slack refused {MAX_REFUSALS} requests in succession with a rate limit (status 429)"
+                );
                 return Err(ImportError::new(what));
             }
             let wait =

@@ -235,7 +235,7 @@ impl Slack<'_> {
         };
         let why = match (&fetched, &self.api) {
             (Some(_), _) => return Ok(fetched),
-            (None, Some(_)) => "Slack did not give them out",
+            (None, Some(_)) => "Slack did not provide them",
             (None, None) => "the archive has only links to them; --token-file fetches them",
         };
         self.importer.leave_out(what, 1, why);
@@ -437,7 +437,7 @@ impl Slack<'_> {
         let is_gone = matches!(file.mode.as_deref(), Some("tombstone" | "hidden_by_limit"))
             || matches!(file.file_access.as_deref(), Some("access_denied" | "file_not_found"));
         if is_gone {
-            self.importer.leave_out("files", 1, "Slack no longer had them, or did not give them out");
+            self.importer.leave_out("files", 1, "Slack has deleted them, or did not provide them");
             return Ok(());
         }
         let name = file.name.clone().or_else(|| file.title.clone()).unwrap_or_else(|| file.id.clone());

@@ -34,7 +34,11 @@ impl Slack<'_> {
                     self.aliases.insert(user.id.clone(), first.clone());
                     let name = self.names.people.get(first).cloned().unwrap_or_default();
                     self.names.people.insert(user.id, name);
-                    self.importer.leave_out("accounts", 1, "another account has their address; both are one");
+                    self.importer.leave_out(
+                        "accounts",
+                        1,
+                        "another account has their email address; the two became one account",
+                    );
                     continue;
                 }
                 by_email.insert(email.to_lowercase(), user.id.clone());

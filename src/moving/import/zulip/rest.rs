@@ -88,7 +88,7 @@ fn insert_patterns(
 }
 
 /// The reason for which links are left out.
-const NO_ADDRESSES: &str = "their links are not addresses of the web";
+const NO_ADDRESSES: &str = "their links are not http or https addresses";
 
 /// Profile fields and their values.
 fn insert_profiles(
@@ -180,12 +180,12 @@ pub fn insert_after_messages(
 ) -> ImportResult<()> {
     let ignored = std::mem::take(&mut organization.ignored);
     for (table, count) in ignored {
-        report.leave_out(&table, count, "this server has no place for the table");
+        report.leave_out(&table, count, "this server does not support the data of this table");
     }
     report.leave_out(
         "entries of the audit log",
         std::mem::take(&mut organization.other_audit),
-        "the history of settings and accounts is not kept; that of subscriptions is",
+        "the history of settings and accounts is not imported; the history of subscriptions is",
     );
     let mut scheduled = std::mem::take(&mut organization.scheduled);
     scheduled.retain(|row| !row.delivered);

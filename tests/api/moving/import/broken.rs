@@ -333,7 +333,7 @@ fn bombs_and_huge_rows_are_refused() {
     }
     bomb.finish().unwrap();
     let error = import.refused(&path);
-    assert_eq!(error, "realm.json: unpacked, the archive is far larger than archives of messages are");
+    assert_eq!(error, "realm.json: the unpacked archive is far larger than archives of messages are");
 
     let import = Import::new("zulip");
     Archive::new().write(&import);

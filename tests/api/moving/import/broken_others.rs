@@ -84,7 +84,7 @@ fn broken_lines_of_mattermost_are_named() {
     make_huge(&import, "export.json", "{\"type\": \"version\"}\n{\"type\":");
     assert_eq!(import.refused(&import.archive()), "export.json:2: a row is longer than 64 MiB");
     let error = import.refused(&zip_with_bomb(&import, "export.json"));
-    assert_eq!(error, "export.json: unpacked, the archive is far larger than archives of messages are");
+    assert_eq!(error, "export.json: the unpacked archive is far larger than archives of messages are");
 }
 
 #[test]
@@ -127,7 +127,7 @@ fn broken_files_of_slack_are_named() {
     let error = import.refused(&import.archive());
     assert!(error.starts_with("general/2024-03-01.json:2: "), "{error}");
     let error = import.refused(&zip_with_bomb(&import, "users.json"));
-    assert_eq!(error, "users.json: unpacked, the archive is far larger than archives of messages are");
+    assert_eq!(error, "users.json: the unpacked archive is far larger than archives of messages are");
     let emails = import.folder.path().join("archive-emails.csv");
     std::fs::write(&emails, "U3,cat@example.org\nU4 without an address\n").unwrap();
     let output = import.run_on(&import.archive(), &["--emails", emails.to_str().unwrap()]);

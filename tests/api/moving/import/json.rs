@@ -182,7 +182,10 @@ async fn lines_may_begin_with_a_byte_order_mark() {
     let marked = format!("\u{feff}{}", lines.join("\n"));
     let utf_16: Vec<u8> = marked.encode_utf16().flat_map(u16::to_le_bytes).collect();
     import.write("messages.jsonl", utf_16);
-    assert_eq!(import.refused(&import.archive()), "messages.jsonl: it is UTF-16LE, and has to be UTF-8");
+    assert_eq!(
+        import.refused(&import.archive()),
+        "messages.jsonl: the charset is UTF-16LE, and must be UTF-8"
+    );
     import.write("messages.jsonl", marked);
     let report = import.run(&[]);
     assert_eq!(report["messages"], 1, "{report}");

@@ -215,7 +215,8 @@ async fn people_keep_their_passwords() {
     let emails: Vec<&str> = links.map(|link| link["email"].as_str().unwrap()).collect();
     assert_eq!(emails, ["cat@example.com", "dan@example.com", "eve@example.com", "fay@example.com"]);
     let left_out = report["left_out"].as_array().unwrap().iter().find(|left| left["what"] == "passwords");
-    let expected = "their hashes are of a method that is not known, or too slow; --password-links prints links to set new ones";
+    let expected =
+        "their hashes use an unknown or too slow method; --password-links prints links to set new passwords";
     assert_eq!(left_out, Some(&json!({"what": "passwords", "count": 3, "why": expected})));
     let server = import.serve().await;
     for email in ["ada@example.com", "bob@example.com"] {
@@ -305,7 +306,7 @@ fn encrypted_messages_are_counted() {
     let why = "they are encrypted, and the dump does not have the keys";
     assert_eq!(
         report["left_out"],
-        json!([{"what": "rooms", "count": 1, "why": "live chats have no place here"},
+        json!([{"what": "rooms", "count": 1, "why": "this server does not support live chats"},
         {"what": "messages", "count": 1, "why": why}])
     );
 }

@@ -127,7 +127,7 @@ async fn a_token_fetches_what_the_export_lacks() {
         .as_array()
         .unwrap()
         .iter()
-        .filter(|left| left["why"] == "Slack did not give them out")
+        .filter(|left| left["why"] == "Slack did not provide them")
         .map(|left| (left["what"].as_str().unwrap(), left["count"].as_u64().unwrap()))
         .collect();
     assert_eq!(left, [("emoji", 1), ("files", 2)]);
@@ -238,5 +238,8 @@ fn tokens_and_servers_that_cannot_work_are_refused() {
     let error = refused(TOKEN, &format!("{own}/endless/api"));
     assert!(error.contains("users.list of Slack failed: there are more than 2000 pages"), "{error}");
     let error = refused(TOKEN, &format!("{own}/busy/api"));
-    assert!(error.contains("Slack refused 10 requests in succession, as too many (status 429)"), "{error}");
+    assert!(
+        error.contains("Slack refused 10 requests in succession with a rate limit (status 429)"),
+        "{error}"
+    );
 }

@@ -378,5 +378,5 @@ fn lines_with_an_avatar_that_is_no_image_go_on() {
     import.write("ada.png", &pictures::png(20, 20)[..30]);
     put(&import, &[json!({"type": "user", "id": "ada", "full_name": "Ada", "avatar": "./ada.png"})]);
     let report = import.run(&[]);
-    assert_eq!(left_out(&report, "avatars"), [(1, "the files are no images, or too large")]);
+    assert_eq!(left_out(&report, "avatars"), [(1, "the files are not images, or are too large")]);
 }
