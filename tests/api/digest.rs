@@ -62,6 +62,23 @@ async fn absent_people_get_what_happened() {
     assert_eq!(server.column("SELECT count(*) FROM digest").await, ["3"]);
 }
 
+/// A clock that test servers advance stops at each time at which something is due: of the days, only at those with digests.
+#[tokio::test]
+async fn nothing_is_due_on_days_without_digests() {
+    let (_mailbox, server, ..) = absent().await;
+    let thursday = server.clock.seconds().div_euclid(DAY);
+    let mut beginnings = Vec::new();
+    while let Some(due) = teamchat::scheduler::settle(server.app()).await
+        && due < (thursday + 14) * DAY
+    {
+        if due % DAY == 0 {
+            beginnings.push(due / DAY);
+        }
+        server.clock.advance(due - server.clock.seconds());
+    }
+    assert_eq!(beginnings, [thursday + 3, thursday + 10]);
+}
+
 // conformance: missed-16
 #[tokio::test]
 async fn digests_are_for_absent_people_who_want_them() {

@@ -35,14 +35,14 @@ const BACKGROUND: Background = |app, stopped| {
     Box::pin(scheduler::run(app, stopped, |app| Box::pin(async move { send_due(&app).await })))
 };
 
-/// Sends the digests of this day, if there are any. Returns when the next day begins, in UNIX seconds, if the organization has
-/// digests.
+/// Sends the digests of this day, if there are any. Returns when the next day with digests begins, in UNIX seconds, if the
+/// organization has them. The days between are left out: a clock that test servers advance would stop at each.
 async fn send_due(app: &App) -> ApiResult<Option<i64>> {
     let now = app.clock.seconds();
     let day = now.div_euclid(SECONDS_PER_DAY);
     match app.readers.read(|snapshot| state(snapshot, day)).await? {
         State::Off => return Ok(None),
-        State::OtherDay => return Ok(Some((day + 1) * SECONDS_PER_DAY)),
+        State::NotBefore(next) => return Ok(Some(next * SECONDS_PER_DAY)),
         State::Due => {}
     }
     // People who use the server at this moment are not absent.
@@ -71,15 +71,15 @@ async fn send_due(app: &App) -> ApiResult<Option<i64>> {
         Ok(())
     };
     app.writer.run(finish).await?;
-    Ok(Some((day + 1) * SECONDS_PER_DAY))
+    Ok(Some((day + 7) * SECONDS_PER_DAY))
 }
 
 /// The state of the digests of a day.
 enum State {
     /// This organization has none.
     Off,
-    /// They were sent today, or are sent on another day of the week.
-    OtherDay,
+    /// They were sent today, or are sent on another day of the week. The next such day, in days since 1970.
+    NotBefore(i64),
     /// Today.
     Due,
 }
@@ -97,8 +97,11 @@ fn state(connection: &Connection, day: i64) -> ApiResult<State> {
         .prepare_cached("SELECT value FROM counter WHERE name = ?1")?
         .query_row([LAST_DAY], |row| row.get(0))
         .optional()?;
-    let is_due = weekday == DIGEST_WEEKDAY.get(connection)? && last_day.is_none_or(|last| last < day);
-    Ok(if is_due { State::Due } else { State::OtherDay })
+    Ok(match (DIGEST_WEEKDAY.get(connection)? - weekday).rem_euclid(7) {
+        0 if last_day.is_none_or(|last| last < day) => State::Due,
+        0 => State::NotBefore(day + 7),
+        days => State::NotBefore(day + days),
+    })
 }
 
 /// The active people who were not there for some days, and got no digest lately.
