@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { charactersOf } from "../../web/js/lib/emoji.js";
 import { keyedList } from "../../web/js/lib/keyed_list.js";
-import { asList, asObject, asText, decodeComponent, parseJson, parseUrl, decodeFragment, withoutStyles } from "../../web/js/lib/parse.js";
+import { asList, asObject, asText, decodeComponent, isPreformatted, parseJson, parseUrl, decodeFragment, withoutStyles, withoutTrailingSpaces } from "../../web/js/lib/parse.js";
 import { encodeFragment } from "../../web/js/selectors/narrow.js";
 import { choicesState, pollState, todoState } from "../../web/js/views/widgets.js";
 
@@ -54,6 +54,20 @@ describe("parsers", () => {
     for (const [html, expected = html] of cases) assert.equal(withoutStyles(html), expected);
     // Linear, also for what is never closed.
     for (const part of ['<a b="', "<a b ", '<a b="c" ', "<a", " style=\""]) assert.equal(withoutStyles(part.repeat(20_000)), part.repeat(20_000));
+  });
+
+  it("recognize HTML of code editors, whatever comments are before it", () => {
+    const code = '<div style="color: red; white-space: pre;">a</div>';
+    for (const before of ["", "<meta charset='utf-8'>", "<html>\n<body>\n<!--StartFragment-->", "<!-- a - b -- c ---><!---->"]) assert.equal(isPreformatted(before + code), true, before);
+    for (const html of ["", "<p>a</p>", `a${code}`, `<!-- ${code} -->`, `<!---->-->${code}`, "<p style=\"white-space: nowrap\">a</p>"]) assert.equal(isPreformatted(html), false, html);
+    // Linear.
+    for (const part of ["<!---->", "<!-- a -->", "<!--", "<meta ", "</head", 'style="', "white-space:"]) assert.equal(isPreformatted(`${part.repeat(20_000)}<p>`), false, part);
+  });
+
+  it("remove spaces at the ends of lines", () => {
+    assert.equal(withoutTrailingSpaces("a \t\n b\n  \nc "), "a\n b\n\nc ");
+    // Linear.
+    assert.equal(withoutTrailingSpaces(`${" ".repeat(500_000)}a`).length, 500_001);
   });
 
   it("answer none for codes of emoji that there are not", () => {

@@ -51,3 +51,14 @@ export const withoutStyles = (html) =>
       return align ? ` data-align="${align}"` : "";
     }),
   );
+
+/** HTML whose first visible element keeps spaces and lines. A comment ends at the first mark of its end: if it could go on behind that
+ * mark, the time would double with each comment. */
+const PREFORMATTED =
+  /^(?:\s|<!--(?:[^-]|-(?!->))*-->|<meta[^>]*>|<\/?(?:html|head|body)[^>]*>)*<\w+[^>]*\bstyle="[^"]*white-space:\s*pre\s*[;"]/i;
+
+/** Whether HTML is code, as code editors write it. @param {string} html */
+export const isPreformatted = (html) => PREFORMATTED.test(html);
+
+/** A text without spaces at the ends of lines. Each run of spaces is searched once. @param {string} text */
+export const withoutTrailingSpaces = (text) => text.replace(/(?<![ \t])[ \t]+\n/g, "\n");

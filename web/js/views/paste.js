@@ -3,7 +3,7 @@
  * @module
  */
 
-import { parseUrl } from "../lib/parse.js";
+import { isPreformatted, parseUrl, withoutTrailingSpaces } from "../lib/parse.js";
 import { fenced } from "../lib/text_edits.js";
 import { channelLink } from "../selectors/links.js";
 import { operandOf, parseNarrow } from "../selectors/narrow.js";
@@ -24,13 +24,10 @@ function linkForUrl(store, text) {
   return near !== undefined && link.startsWith("#**") ? link.replace(/\*\*$/, `@${near}**`) : link;
 }
 
-/** HTML whose first element keeps spaces and lines, as that of code editors. */
-const PREFORMATTED = /^(?:\s|<!--.*?-->|<meta[^>]*>|<\/?(?:html|head|body)[^>]*>)*<\w+[^>]*\bstyle="[^"]*white-space:\s*pre\s*[;"]/is;
-
 /** What is pasted from a code editor, as code; null for other HTML. @param {string} html @param {string} text @returns {string | null} */
 function pastedCode(html, text) {
   const line = text.trim();
-  if (line === "" || !PREFORMATTED.test(html)) return null;
+  if (line === "" || !isPreformatted(html)) return null;
   return /[\n`]/.test(line) ? fenced(text.replace(/\n$/, "")) : `\`${line}\``;
 }
 
@@ -42,11 +39,8 @@ export const pastedMarkdown = (store, text, html) =>
 /** @param {DocumentFragment} fragment */
 export function markdownOf(fragment) {
   const text = [...fragment.childNodes].map((node) => convert(node, "")).join("");
-  return text
-    .replace(/\u00a0/g, " ")
-    .replace(/[ \t]+\n/g, "\n")
-    .replace(/\n{3,}/g, "\n\n")
-    .trim();
+  const lines = withoutTrailingSpaces(text.replace(/\u00a0/g, " "));
+  return lines.replace(/\n{3,}/g, "\n\n").trim();
 }
 
 /** Elements that no mark can enclose. */
@@ -126,7 +120,7 @@ function tableMarkdown(table, indent) {
       .map((text) =>
         text
           .trim()
-          .replace(/\s*\n\s*/g, " ")
+          .replace(/(?<!\s)\s*\n\s*/g, " ")
           .replaceAll("|", "\\|"),
       )
       .join(" | ")} |`;
