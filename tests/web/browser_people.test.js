@@ -269,4 +269,13 @@ describe("profile fields", () => {
     const bob = await as("Bob", "#settings/profile");
     await untilText(bob, "dialog label", "Forge (please fill in)");
   });
+
+  it("show texts as messages do", async () => {
+    const { id } = await bench.server.call("Ada", "POST", "/realm/profile_fields", { name: "Motto", field_type: 2 });
+    await bench.server.call("Bob", "PATCH", "/users/me/profile_data", { data: [{ id, value: "So $$x^2$$ :tada: [out](https://example.com/)" }] });
+    const ada = await as("Ada", `#user/${idOf("Bob")}`);
+    await untilText(ada, "dialog .facts", "🎉");
+    assert.deepEqual(await onElements(ada, "dialog .facts .content a", (links) => links.map(({ target, rel }) => [target, rel])), [["_blank", "noopener noreferrer"]]);
+    assert.deepEqual([await countOf(ada, "dialog .facts math"), await countOf(ada, "dialog .facts .katex-html")], [1, 0]);
+  });
 });

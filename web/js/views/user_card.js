@@ -14,7 +14,7 @@ import { channelOf, subscribedChannels } from "../store/channels.js";
 import { mentionName, presenceOf, userOf } from "../store/users.js";
 import { live } from "./form_parts.js";
 import { later } from "./load_state.js";
-import { parseHtml } from "./message_content.js";
+import { contentElement } from "./message_content.js";
 import { closePopover } from "./open_popover.js";
 import { avatar, button, emojiElement, ownPath, presenceDot } from "./parts.js";
 import { confirm, showDialog, showPopover } from "./popover.js";
@@ -225,14 +225,14 @@ export function showProfile(app, userId, onClose) {
 }
 
 /** @param {App} app @param {import("../../types/api.js").ProfileField} definition @param {{ value: string, rendered_value?: string }} data */
-function profileValue({ store }, definition, data) {
-  if (data.rendered_value) return parseHtml(data.rendered_value);
+function profileValue(app, definition, data) {
+  if (data.rendered_value) return contentElement(app, data.rendered_value, null);
   if (definition.type === 3) return parseJson(definition.field_data)?.[data.value]?.text ?? data.value;
   if (definition.type === 5)
     return h("a", { href: /^https?:/.test(data.value) ? data.value : null, target: "_blank", rel: "noopener noreferrer" }, data.value);
   if (definition.type === 6)
     return asList(parseJson(data.value))
-      .map((id) => userOf(store, id).full_name)
+      .map((id) => userOf(app.store, id).full_name)
       .join(", ");
   return data.value;
 }
