@@ -68,6 +68,23 @@ describe("one message does not hide the others", () => {
     await until(ada, (id) => document.querySelector(`[data-id="${id}"] .widget`), next[1]);
   });
 
+  it("wherever its formulas draw", async () => {
+    const { id } = await bench.server.send("Ada", "general", "drawn", "This stays, and can be read");
+    const ids = [id];
+    // A black square above, and text above and at the side. Longer formulas scroll by themselves.
+    for (const formula of ["\\smash{\\rule{50em}{50em}}", "\\raisebox{4em}{\\Huge ab}", "\\kern-3em\\smash{\\rule{9em}{9em}}"]) ids.push((await bench.server.send("Bob", "general", "drawn", `$$${formula}$$`)).id);
+    const ada = await as("Ada", await at("general", "drawn"));
+    await untilRows(ada, ids);
+    await until(ada, () => document.querySelectorAll(".message-row math").length === 3);
+    /** The points of a text at which something else is. */
+    const covered = (text) => {
+      const { left, top, height } = text.getBoundingClientRect();
+      return [4, 40, 120, 200].filter((x) => !text.contains(document.elementFromPoint(left + x, top + height / 2)));
+    };
+    await untilEqual(ada, `[data-id="${id}"] .content p`, covered, []);
+    for (const other of ids.slice(1)) await untilEqual(ada, `[data-id="${other}"] .content`, (content) => getComputedStyle(content).overflowY, "clip");
+  });
+
   it("in any conversation with a description, names, statuses and zones that are odd", async () => {
     for (const name of NAMES) {
       await bench.server.channel(`${name} c`, ["Ada", "Bob"], { description: "[x](http://a:99999) ![y](http://[)" });

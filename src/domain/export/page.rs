@@ -5,11 +5,12 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use regex::{Captures, Regex};
 use std::sync::LazyLock;
 
-/// Styles of all pages. Browsers show the MathML of a formula; its other form needs the fonts of the client.
+/// Styles of all pages. Browsers show the MathML of a formula; its other form needs the fonts of the client. Formulas cannot draw
+/// over other messages.
 const STYLE: &str = "body{font:16px/1.5 system-ui,sans-serif;max-width:56rem;margin:2rem auto;padding:0 1rem;color:#222;background:#fff}\
     a{color:#1a5fb4}table{display:block;overflow-x:auto;border-collapse:collapse;margin:.5rem 0 2rem}\
     td,th{border:1px solid #ccc;padding:.2rem .5rem;text-align:left;vertical-align:top}td{overflow-wrap:break-word}\
-    article{border-top:1px solid #ddd;padding:.5rem 0}\
+    article{border-top:1px solid #ddd;padding:.5rem 0}article>div{overflow:clip}\
     article header{color:#555;font-size:.9rem}img,video{max-width:100%}pre,code{background:#f4f4f4;overflow-x:auto}\
     blockquote{border-left:3px solid #ccc;margin-left:0;padding-left:1rem}.emoji{font-style:normal}.katex-html{display:none}\
     @media (prefers-color-scheme:dark){body{color:#ddd;background:#1b1b1b}a{color:#8ab4f8}td,th,article{border-color:#444}\
@@ -137,6 +138,17 @@ mod tests {
         assert!(detached.contains("<a >there</a>"), "{detached}");
         assert!(detached.contains(r#"<a href="https://example.org/">web</a> <img >"#), "{detached}");
         assert!(detached.contains("🎉</span>"), "{detached}");
+    }
+
+    #[test]
+    fn messages_cannot_cover_others() {
+        let shown = ShownMessage { id: 1, sender: "Ada", place: "", timestamp: 0, html: "<p>x</p>" };
+        let page = page("title", message(&shown));
+        assert!(
+            page.contains("<article id=\"m1\"><header>") && page.contains("<div><p>x</p></div>"),
+            "{page}"
+        );
+        assert!(page.contains("article>div{overflow:clip}"), "{page}");
     }
 
     #[test]

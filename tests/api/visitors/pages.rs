@@ -44,6 +44,8 @@ async fn topics_are_plain_pages_with_links_that_stay() {
     assert!(page.contains("<title>plans &amp; &lt;more&gt; · Team chat</title>"), "{page}");
     assert!(!page.contains("example.com") && !page.contains("hidden words"), "{page}");
     assert!(answer.header("content-security-policy").starts_with("default-src 'none'; style-src 'sha256-"));
+    // A formula that draws outside of its place does not cover other messages.
+    assert!(page.contains(".content { overflow: clip;"), "{page}");
 
     // Older links lead to where the topic is now.
     let change = json!({"topic": "✔ plans", "propagate_mode": "change_all"});
