@@ -131,28 +131,73 @@ pub fn normalized_lines(text: &str) -> Vec<String> {
         .collect()
 }
 
+/// The content of an open fence.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Content {
+    Verbatim,
+    Quote,
+    Spoiler,
+}
+
+impl Opening<'_> {
+    /// The content of the fence. `depth` counts the fences around.
+    fn content(&self, depth: usize) -> Content {
+        match self.language.to_ascii_lowercase().as_str() {
+            "quote" | "quoted" if depth < MAX_DEPTH => Content::Quote,
+            "spoiler" if depth < MAX_DEPTH => Content::Spoiler,
+            _ => Content::Verbatim,
+        }
+    }
+}
+
 /// The normalized text with the fences closed that it leaves open, so that a fence around it ends where it should.
 pub fn close_fences(text: &str) -> String {
     let lines = normalized_lines(text);
-    let mut open: Vec<(&str, bool)> = Vec::new();
+    let mut open: Vec<(&str, Content)> = Vec::new();
     for line in &lines {
         match open.last() {
             Some((fence, _)) if line.trim_end() == *fence => {
                 open.pop();
             }
-            Some((_, false)) => {}
+            Some((_, Content::Verbatim)) => {}
             _ => {
                 // The text may be in a fence itself.
-                let may_contain = open.len() + 1 < MAX_DEPTH;
-                open.extend(parse_opening(line).map(|opening| {
-                    let language = opening.language.to_ascii_lowercase();
-                    let contains = may_contain && matches!(&*language, "quote" | "quoted" | "spoiler");
-                    (opening.fence, contains)
-                }));
+                let depth = open.len() + 1;
+                open.extend(parse_opening(line).map(|opening| (opening.fence, opening.content(depth))));
             }
         }
     }
     open.iter().rev().fold(lines.join("\n"), |closed, (fence, _)| closed + "\n" + fence)
+}
+
+/// The normalized text with spoilers reduced to their headers, each with a note in parentheses, for readers of the source.
+pub fn without_spoilers(text: &str, note: &str) -> String {
+    let lines = normalized_lines(text);
+    let mut shown: Vec<Cow<'_, str>> = Vec::new();
+    let mut open: Vec<(&str, Content)> = Vec::new();
+    for line in &lines {
+        let is_hidden = open.iter().any(|(_, content)| *content == Content::Spoiler);
+        let mut shown_line = Cow::Borrowed(line.as_str());
+        match open.last() {
+            Some((fence, _)) if line.trim_end() == *fence => {
+                open.pop();
+            }
+            Some((_, Content::Verbatim)) => {}
+            _ => {
+                if let Some(opening) = parse_opening(line) {
+                    let content = opening.content(open.len());
+                    if content == Content::Spoiler {
+                        shown_line = format!("{} ({note})", opening.header).trim_start().to_owned().into();
+                    }
+                    open.push((opening.fence, content));
+                }
+            }
+        }
+        if !is_hidden {
+            shown.push(shown_line);
+        }
+    }
+    shown.join("\n")
 }
 
 /// Parses sections up to and including the line that closes the fence around them.
@@ -239,6 +284,28 @@ mod tests {
         let deep = "```` quote\n".repeat(2 * MAX_DEPTH);
         let framed = format!("`````` quote\n{}\n``````\nafter", close_fences(deep.trim_end()));
         assert_eq!(sections(&framed).last(), Some(&Section::Lines(vec!["after".to_owned()])));
+    }
+
+    #[test]
+    fn only_the_headers_of_spoilers_are_shown() {
+        for (text, shown) in [
+            ("```spoiler The end\nThey live\n```\nafter", "The end (hidden)\nafter"),
+            ("```spoiler\nThey live", "(hidden)"),
+            ("````quote\n```spoiler A\nB\n```\n````", "````quote\nA (hidden)\n````"),
+            ("~~~~spoiler A\n~~~\nB\n~~~\n~~~~", "A (hidden)"),
+            ("```\n~~~spoiler A\n```", "```\n~~~spoiler A\n```"),
+            // In all forms that the renderer reads, and until it reads the end.
+            ("```SPOILER A\nB\n```\nC", "A (hidden)\nC"),
+            ("~~~ {.spoiler} A\nB\n~~~", "} A (hidden)"),
+            ("```spoiler: A\nB\n```", ": A (hidden)"),
+            ("``\u{1}`spoiler A\nB\n```", "A (hidden)"),
+            ("```spoiler A\n  ```\nB\n```\nC", "A (hidden)\nC"),
+            ("  ```spoiler A\nB", "  ```spoiler A\nB"),
+        ] {
+            assert_eq!(without_spoilers(text, "hidden"), shown, "{text}");
+        }
+        let deep = "```` quote\n".repeat(MAX_DEPTH) + "```spoiler A\nB";
+        assert_eq!(without_spoilers(&deep, "hidden"), deep, "it is shown as code");
     }
 
     // conformance: alert-9

@@ -6,6 +6,7 @@ use maud::{Markup, PreEscaped, html};
 use regex::Regex;
 use std::fmt::Write;
 use std::sync::LazyLock;
+use teamchat_markdown::without_spoilers;
 
 /// Links whose text is one word, in Markdown.
 static LINK_OF_A_WORD: LazyLock<Regex> = LazyLock::new(|| pattern(r"\[[^\s\]]*\]\(([^\s)]+)\)"));
@@ -49,56 +50,6 @@ pub fn text(markdown: &str, around: Surroundings<'_>) -> String {
         quoted.push_str(&line);
     }
     quoted
-}
-
-/// A fence that is open: its characters, and whether its lines are hidden or literal.
-struct Fence<'t> {
-    mark: &'t str,
-    is_spoiler: bool,
-    is_literal: bool,
-}
-
-/// Markdown with spoilers reduced to their headers.
-fn without_spoilers(markdown: &str, note: &str) -> String {
-    let mut lines: Vec<String> = Vec::new();
-    let mut open: Vec<Fence<'_>> = Vec::new();
-    for line in markdown.lines() {
-        let trimmed = line.trim();
-        let is_hidden = open.iter().any(|fence| fence.is_spoiler);
-        if let Some(fence) = open.last()
-            && trimmed == fence.mark
-        {
-            let was_spoiler = fence.is_spoiler;
-            open.pop();
-            if !is_hidden && !was_spoiler {
-                lines.push(line.to_owned());
-            }
-            continue;
-        }
-        let is_literal = open.last().is_some_and(|fence| fence.is_literal);
-        if !is_literal && let Some((mark, kind)) = fence_of(trimmed) {
-            let (word, header) = kind.split_once(char::is_whitespace).unwrap_or((kind, ""));
-            let is_spoiler = word == "spoiler";
-            open.push(Fence { mark, is_spoiler, is_literal: !is_spoiler && word != "quote" });
-            if !is_hidden {
-                let header = format!("{} ({note})", header.trim());
-                lines.push(if is_spoiler { header.trim_start().to_owned() } else { line.to_owned() });
-            }
-            continue;
-        }
-        if !is_hidden {
-            lines.push(line.to_owned());
-        }
-    }
-    lines.join("\n")
-}
-
-/// The mark and the rest of a line that opens a fence.
-fn fence_of(line: &str) -> Option<(&str, &str)> {
-    let character = line.chars().next().filter(|character| matches!(character, '`' | '~'))?;
-    let length = line.len() - line.trim_start_matches(character).len();
-    let (mark, rest) = line.split_at(length);
-    (length >= 3 && !rest.contains('`')).then_some((mark, rest.trim()))
 }
 
 /// The HTML of a message for an email, with this name in front of it. `rendered` is what the renderer wrote.
@@ -286,6 +237,7 @@ mod tests {
             ("````quote\n```spoiler A\nB\n```\n````", "> ````quote\n> A (hidden)\n> ````"),
             ("~~~~spoiler A\n~~~\nB\n~~~\n~~~~", "> A (hidden)"),
             ("```\n~~~spoiler A\n```", "> ```\n> ~~~spoiler A\n> ```"),
+            ("~~~ SPOILER The end\nThey live\n~~~", "> The end (hidden)"),
         ];
         for (markdown, expected) in cases {
             assert_eq!(text(markdown, AROUND), expected, "{markdown}");
