@@ -194,6 +194,14 @@ describe("what is being written", () => {
     assert.deepEqual([...kept.values()], ["the old draft", "taken back"]);
   });
 
+  it("is kept unless it is too short, in linear time", () => {
+    const drafts = createDrafts({ entries: { all: () => new Map(), set: () => {} }, api: {}, isSynchronized: () => false });
+    const isKept = (text) => drafts.set(topic(10, "a"), text, 1, false);
+    for (const text of ["", " \n", "a", " ab\n", "a ", "\u00a0ab\u3000"]) assert.equal(isKept(text), false, text);
+    for (const text of ["abc", "a b", "\n a  b", "\u6c34", " \u6c34 "]) assert.equal(isKept(text), true, text);
+    for (const space of [" ", "\n"]) assert.equal(isKept(`${space.repeat(500_000)}abc`), true);
+  });
+
   it("follows its draft in another tab, and neither replaces the text of the other", () => {
     const disk = new Map();
     const entries = { all: () => new Map(disk), set: (key, text) => (text === null ? disk.delete(key) : disk.set(key, text)) };

@@ -12,8 +12,9 @@ import { asObject, parseJson } from "../lib/parse.js";
  *   `isChanged`: the server has another text, or another conversation. */
 /** @typedef {ReturnType<typeof createDrafts>} Drafts */
 
-/** Too short to be worth keeping: none, or at most two ASCII characters. In other scripts, one character can be a word. */
-const TOO_SHORT = /^\s*\p{ASCII}{0,2}\s*$/u;
+/** Whether a text is too short to be worth keeping: none, or at most two ASCII characters. In other scripts, one character can be a
+ * word. @param {string} text */
+const isTooShort = (text) => /^\p{ASCII}{0,2}$/u.test(text.trim());
 
 /** The end of a text that the server has cut. */
 const CUT = /\n\[message truncated\]$/;
@@ -121,7 +122,7 @@ export function createDrafts({ entries, api, isSynchronized }) {
      * @param {string} [key] Where it is kept, if the conversation has another draft.
      * @returns {boolean} whether it is kept */
     set(destination, content, now, sync, key = draftKey(destination)) {
-      if (TOO_SHORT.test(content)) {
+      if (isTooShort(content)) {
         removeKey(key);
         return false;
       }
