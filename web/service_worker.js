@@ -8,13 +8,16 @@ const CACHE = "/static/HASH/";
 const SHARED = "shared";
 const MAX_SHARED_FILES = 20;
 
+/** The most characters of a shared text. Any site can share one, and as a draft it takes the room of other unsent texts. */
+const MAX_SHARED_TEXT = 100_000;
+
 /** Keeps what is shared for the page, which asks to whom it goes: nothing is sent by itself. @param {Request} request */
 async function keepShared(request) {
   const form = await request.formData();
   const texts = ["title", "text", "url"].map((name) => form.get(name)).filter((text) => typeof text === "string" && text !== "");
   await caches.delete(SHARED);
   const cache = await caches.open(SHARED);
-  await cache.put("/shared/text", new Response([...new Set(texts)].join("\n")));
+  await cache.put("/shared/text", new Response([...new Set(texts)].join("\n").slice(0, MAX_SHARED_TEXT)));
   const files = form.getAll("files").filter((file) => file instanceof File && file.size > 0);
   for (const [index, file] of files.slice(0, MAX_SHARED_FILES).entries()) {
     const headers = { "Content-Type": file.type, "X-Name": encodeURIComponent(file.name || "file") };

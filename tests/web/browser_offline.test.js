@@ -165,6 +165,21 @@ describe("an application", () => {
     await eventually(async () => assert.equal(await ada.evaluate(() => caches.has("shared")), false));
   });
 
+  it("takes only the beginning of a long text that is shared", async () => {
+    const ada = await as("Ada");
+    await until(ada, async () => (await navigator.serviceWorker.ready).active?.state === "activated" && navigator.serviceWorker.controller !== null);
+    const length = await ada.evaluate(async () => {
+      const form = new FormData();
+      form.set("text", "a".repeat(300_000));
+      await fetch("/share", { method: "POST", body: form });
+      const kept = await (await caches.open("shared")).match("/shared/text");
+      const { length } = await kept.text();
+      await caches.delete("shared");
+      return length;
+    });
+    assert.equal(length, 100_000);
+  });
+
   it("can be installed under the name of the organization", { skip: IS_FIREFOX }, async () => {
     await bench.server.call("Ada", "PATCH", "/realm", { name: "The Analysts" });
     const ada = await as("Ada");
