@@ -16,7 +16,7 @@ use crate::types::{MessageId, StreamId, Topic};
 use hyper::Method;
 use rusqlite::Connection;
 use serde::Deserialize;
-use teamchat_markdown::{global_time, normalized, silenced};
+use teamchat_markdown::{global_time, silenced};
 
 pub const RESOURCE: Resource = Resource { name: "reports", routes, ..Resource::EMPTY };
 
@@ -142,6 +142,6 @@ fn text(
     let begin = format!("{reporter} reported a message sent by {sender}{whereto} at {time}.\n{reason}\n\n");
     let room = MAX_MESSAGE_LENGTH.saturating_sub(begin.chars().count());
     // A spoiler is no quote: mentions in it would count.
-    let content = silenced(&normalized(&message.content));
+    let content = silenced(&message.content);
     Ok(begin + &framed(&format!(" spoiler {original}"), &content, room))
 }

@@ -361,10 +361,10 @@ pub fn unused_fence(text: &str) -> String {
     "`".repeat(longest_run(text).max(2) + 1)
 }
 
-/// Makes all mentions of a [`normalized`](super::normalized) text silent, including wildcards: for quotes, and text of
-/// strangers.
+/// Makes all mentions of a text silent, including wildcards: for quotes, and text of strangers. Leaves out the characters that the
+/// renderer omits, because one of them could hide a mention.
 pub fn silenced(text: &str) -> String {
-    text.replace("@**", "@_**").replace("@*", "@_*")
+    fences::without_controls(text).replace("@**", "@_**").replace("@*", "@_*")
 }
 
 fn longest_run(text: &str) -> usize {
@@ -547,6 +547,18 @@ mod tests {
             }
             assert!(again.mentioned_user_ids.is_empty() && again.mentioned_group_ids.is_empty(), "{source}");
             assert!(!again.mentions_stream_wildcard && !rendered.mentions_stream_wildcard, "{source}");
+        }
+    }
+
+    #[test]
+    fn no_mention_is_loud_in_a_silenced_text() {
+        for (text, silent) in [
+            ("@**all** @*crew* @_**Ada** a@b", "@_**all** @_*crew* @_**Ada** a@b"),
+            ("@\u{1}**all** @*\u{7f}*Ada**", "@_**all** @_**Ada**"),
+        ] {
+            assert_eq!(silenced(text), silent);
+            let rendered = render(&silenced(text), &Everything);
+            assert!(rendered.mentioned_user_ids.is_empty() && !rendered.mentions_stream_wildcard, "{text}");
         }
     }
 

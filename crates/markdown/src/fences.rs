@@ -89,13 +89,8 @@ pub fn without_code(sections: &[Section]) -> String {
     source
 }
 
-/// A text as the renderer reads it: uniform line ends, no control characters, and spaces for tabs. Code that looks for
-/// marks before rendering must use this text, because an omitted character can hide a mark.
-pub fn normalized(text: &str) -> String {
-    normalized_lines(text).join("\n")
-}
-
-/// A text with uniform line ends, and without the control characters that the renderer omits.
+/// A text with uniform line ends, and without the control characters that the renderer omits. Code that looks for marks before
+/// rendering must use this text, because an omitted character can hide a mark.
 pub fn without_controls(text: &str) -> Cow<'_, str> {
     let is_left_out = |character: char| character.is_control() && !matches!(character, '\t' | '\n');
     if text.contains(is_left_out) {
@@ -105,7 +100,7 @@ pub fn without_controls(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// Splits a text into lines as [`normalized`] has them. Lines of spaces are empty, except for the first one.
+/// Splits a text into lines as the renderer reads them, with spaces for tabs. Lines of spaces are empty, except for the first one.
 pub fn normalized_lines(text: &str) -> Vec<String> {
     without_controls(text)
         .split('\n')

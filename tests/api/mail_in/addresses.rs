@@ -214,6 +214,9 @@ async fn strangers_reach_no_names_and_mention_only_whom_the_asker_may() {
     assert_eq!(message["content"], "@_**all** see #**secret** and @_**Bob**");
     let shown = bob.message(message["id"].as_i64().unwrap()).await;
     assert!(!shown["content"].as_str().unwrap().contains("data-stream-id"), "{shown}");
+    // The renderer omits some characters.
+    send(listener, &email, &mail("tides", "@\u{1}**all** again")).await;
+    assert_eq!(newest(&bob, 1).await.pop().unwrap()["content"], "@_**all** again");
     send(listener, &email, &mail("tides", "hello @**Bob**")).await;
     let message = newest(&bob, 1).await.pop().unwrap();
     assert!(message["flags"].as_array().unwrap().contains(&json!("mentioned")), "{message}");
