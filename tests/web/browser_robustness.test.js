@@ -85,6 +85,18 @@ describe("one message does not hide the others", () => {
     for (const other of ids.slice(1)) await untilEqual(ada, `[data-id="${other}"] .content`, (content) => getComputedStyle(content).overflowY, "clip");
   });
 
+  it("and nothing is cut off of the numbers of its lists", async () => {
+    const { id } = await bench.server.send("Bob", "general", "numbered", "2024. One year\n2025. The next");
+    const ada = await as("Ada", await at("general", "numbered"));
+    const hasRoom = (list) => {
+      const { font, paddingInlineStart } = getComputedStyle(list);
+      const context = document.createElement("canvas").getContext("2d");
+      context.font = font;
+      return context.measureText("2025. ").width <= Number.parseFloat(paddingInlineStart);
+    };
+    await untilEqual(ada, `[data-id="${id}"] ol`, hasRoom, true);
+  });
+
   it("in any conversation with a description, names, statuses and zones that are odd", async () => {
     for (const name of NAMES) {
       await bench.server.channel(`${name} c`, ["Ada", "Bob"], { description: "[x](http://a:99999) ![y](http://[)" });

@@ -74,6 +74,12 @@ function refine(app, root, message) {
   each("ul, ol, blockquote", (element) => {
     element.dir = RIGHT_TO_LEFT.test(element.textContent ?? "") ? "rtl" : "ltr";
   });
+  // Long numbers need more room: what is outside of the content is cut off.
+  each("ol", (element) => {
+    const list = /** @type {HTMLOListElement} */ (element);
+    const { length } = String(list.start + list.childElementCount - 1);
+    if (length > 2) list.style.setProperty("padding-inline-start", `${length + 2}ch`);
+  });
   each(".katex-html", (element) => element.remove());
   each("span.emoji", (element) => {
     if (store.setting("emojiset") === "text") return;
