@@ -30,6 +30,7 @@ use crate::store::{StoreError, Tx};
 use crate::types::{Role, UserId};
 use roaring::RoaringBitmap;
 use rusqlite::Connection;
+use std::sync::Arc;
 use tokio::sync::mpsc;
 
 /// A job of the deactivation of a user with their bots.
@@ -48,17 +49,17 @@ pub struct Part {
 /// returns the user, or `None` if there is nothing to do; the last one calls `end` on the user. The caller runs the first job in
 /// `run_first`. Follow-up jobs do the rest, even if the caller is gone.
 pub async fn deactivate_with_bots<F: Future<Output = ApiResult<Part>>>(
-    hub: &Hub,
+    hub: &Arc<Hub>,
     choose: impl FnMut(&Tx<'_>) -> ApiResult<Option<UserRow>> + Send + 'static,
     end: impl FnOnce(&mut Tx<'_>, &UserRow) -> ApiResult<()> + Send + 'static,
     run_first: impl FnOnce(Job) -> F,
 ) -> ApiResult<Vec<UserId>> {
     let (sender, mut later) = mpsc::unbounded_channel();
-    let jobs = Jobs { choose, end, sender };
+    let jobs = Jobs { choose, end, hub: Arc::clone(hub), sender };
     let mut part = run_first(Box::new(move |tx: &mut Tx<'_>| jobs.run(tx))).await?;
+    hub.remove_of(&part.deactivated);
     let mut all = Vec::new();
     loop {
-        hub.remove_of(&part.deactivated);
         all.append(&mut part.deactivated);
         if part.is_last {
             return Ok(all);
@@ -71,6 +72,7 @@ pub async fn deactivate_with_bots<F: Future<Output = ApiResult<Part>>>(
 struct Jobs<C, E> {
     choose: C,
     end: E,
+    hub: Arc<Hub>,
     sender: mpsc::UnboundedSender<ApiResult<Part>>,
 }
 
@@ -101,10 +103,13 @@ where
     }
 
     fn run_later(self, tx: &mut Tx<'_>, deactivated: Vec<UserId>) -> Part {
-        let sender = self.sender.clone();
+        let (hub, sender) = (Arc::clone(&self.hub), self.sender.clone());
         tx.then_report(
             move |tx| self.run(tx),
-            move |result| {
+            move |result: ApiResult<Part>| {
+                if let Ok(part) = &result {
+                    hub.remove_of(&part.deactivated);
+                }
                 // The caller may be gone.
                 let _gone = sender.send(result);
             },

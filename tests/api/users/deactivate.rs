@@ -1,9 +1,10 @@
 //! `DELETE /users/{user_id}`, `DELETE /users/me` and `POST /users/{user_id}/reactivate`.
 
 use crate::harness::{Client, TestServer};
+use futures_util::FutureExt;
 use serde_json::{Value, json};
 use std::time::Duration;
-use teamchat::commands::Command;
+use teamchat::commands::{self, Command};
 use teamchat::store::StoreError;
 use teamchat::types::Role;
 
@@ -149,6 +150,23 @@ async fn a_poll_that_waits_ends_with_the_account() {
     assert_eq!(waiting.await.ok()["events"], json!([]));
     let out = "Account is deactivated";
     ada.get("/events", queue.poll(false)).await.error(401, "UNAUTHORIZED", out);
+}
+
+#[tokio::test]
+async fn a_deactivation_goes_on_without_its_caller() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let bot = server.bot("helper", &ada).await;
+    let queue = ada.register(json!({"event_types": ["message"]})).await;
+    let waiting = queue.waiting_poll().await;
+    // The bot is deactivated in the first job, and its owner in a follow-up job.
+    server.app().writer.background().set_limit(Duration::ZERO);
+    let command = Command::SetActive { email: ada.email.clone(), is_active: false };
+    drop(commands::run(server.app(), command).now_or_never());
+    assert_eq!(waiting.await.ok()["events"], json!([]));
+    for client in [&ada, &bot] {
+        client.get("/users/me", ()).await.error(401, "UNAUTHORIZED", "Account is deactivated");
+    }
 }
 
 // conformance: user-28
