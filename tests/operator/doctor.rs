@@ -379,6 +379,19 @@ fn beside(path: &Path, ending: &str) -> PathBuf {
 }
 
 #[test]
+fn a_schema_that_no_restore_accepts_is_named() {
+    let folder = folder_with_database();
+    let folder = folder.path();
+    let connection = rusqlite::Connection::open(folder.join("chat.sqlite")).unwrap();
+    connection.execute_batch("CREATE INDEX costly ON client (hex(name))").unwrap();
+    drop(connection);
+    let parts = ["the index costly is not of this program", "`teamchat restore` refuses backups of it"];
+    let examined = examine(folder, &[]);
+    examined.expect("warning", "database", &parts);
+    assert!(!examined.has("ok", "database", &[]), "{:#?}", examined.results);
+}
+
+#[test]
 fn rows_of_the_future_and_a_long_log_are_named() {
     let folder = folder_with_database();
     let folder = folder.path();

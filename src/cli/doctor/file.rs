@@ -10,7 +10,7 @@ use std::time::Duration;
 use teamchat::app::DISK_RESERVE_MIB;
 use teamchat::commands::{LARGE_LOG, LOW_DISK};
 use teamchat::domain::{files, upload_quota};
-use teamchat::store::{Database, OpenError, beside, disk_usage};
+use teamchat::store::{Database, OpenError, beside, disk_usage, schema_differences};
 use teamchat::types::{Clock, timestamp};
 
 /// Seconds by which rows may be ahead of the clock of this machine.
@@ -40,12 +40,21 @@ const UNFIT: [(i64, &str, Option<&str>); 10] = [
 #[cfg(target_os = "linux")]
 const REMOTE: &str = "its locks are not reliable over a network, and the file can be damaged; move it to a disk of this machine";
 
-/// Opens the database for reading, and checks its version.
+/// Opens the database for reading, and checks its version and its schema.
 pub(super) fn open(path: &Path, findings: &mut Findings) -> Result<Connection, OpenError> {
     let (connection, is_current) = Database::inspect(path)?;
-    if is_current {
+    let differences = schema_differences(&connection)
+        .map_err(|source| OpenError::Sqlite { path: path.to_owned(), source })?;
+    if let Some(difference) = differences.first() {
+        findings.warning(
+            "database",
+            format!("{} has another schema than this program makes: {difference}", path.display()),
+            "`teamchat restore` refuses backups of it; stop the server and correct the schema with SQLite",
+        );
+    }
+    if is_current && differences.is_empty() {
         findings.ok("database", format!("{} has the schema of this version", path.display()));
-    } else {
+    } else if !is_current {
         findings.warning(
             "database",
             format!("{} was written by an older version", path.display()),
