@@ -122,9 +122,10 @@ async fn add_linkifier(call: Call<Administrator>, params: AddParams) -> ApiResul
     let patterns =
         prepare(&call.app, call.caller.quota_owner(), None, pattern.clone(), url_template.clone()).await?;
     let job = move |tx: &mut Tx<'_>, _caller: &Administrator| {
+        check_not_taken(tx, &pattern, None)?;
         check_number(tx)?;
         let id = linkifiers::insert(tx, &pattern, &url_template)?;
-        check_again(tx, id, &patterns)?;
+        check_prepared(tx, &patterns)?;
         let linkifier = Subject::with_id("linkifier", id).with_name(&pattern);
         tx.audit(Entry::new(Action::ItemCreated, linkifier).after(url_template))?;
         emit_changed(tx)?;
@@ -155,8 +156,9 @@ async fn update_linkifier(call: Call<Administrator>, params: UpdateParams) -> Ap
     let job = move |tx: &mut Tx<'_>, _caller: &Administrator| {
         let before = linkifiers::all(tx)?.into_iter().find(|linkifier| linkifier.id == id);
         let before = serde_json::to_value(before.ok_or_else(not_found)?)?;
+        check_not_taken(tx, &pattern, Some(id))?;
         linkifiers::update(tx, id, &pattern, &url_template)?;
-        check_again(tx, id, &patterns)?;
+        check_prepared(tx, &patterns)?;
         let changed = Entry::new(Action::ItemChanged, Subject::with_id("linkifier", id));
         let after = json!({ "pattern": pattern, "url_template": url_template });
         tx.audit(changed.before(before).after(after))?;
@@ -249,13 +251,15 @@ async fn prepare(
     prepared.await
 }
 
-/// Checks what may have changed between [`prepare`] and the job that has written a linkifier.
-fn check_again(connection: &Connection, id: i64, prepared: &[String]) -> ApiResult<()> {
+/// Refuses a pattern that another linkifier got after [`prepare`].
+fn check_not_taken(connection: &Connection, pattern: &str, own_id: Option<i64>) -> ApiResult<()> {
+    let is_taken = is_taken(&linkifiers::all(connection)?, pattern, own_id);
+    if is_taken { Err(ApiError::invalid_fields(vec![taken()])) } else { Ok(()) }
+}
+
+/// Fails if there are many patterns, and they are not the ones that [`prepare`] checked together.
+fn check_prepared(connection: &Connection, prepared: &[String]) -> ApiResult<()> {
     let all = linkifiers::all(connection)?;
-    let own = all.iter().find(|linkifier| linkifier.id == id);
-    if own.is_some_and(|own| is_taken(&all, &own.pattern, Some(id))) {
-        return Err(ApiError::invalid_fields(vec![taken()]));
-    }
     if all.len() > ALWAYS_FIT && !all.iter().map(|linkifier| &linkifier.pattern).eq(prepared) {
         return Err(ApiError::busy());
     }

@@ -1,6 +1,6 @@
 //! Linkifiers: endpoints, and links in messages and topics.
 
-use crate::harness::{Client, TestServer};
+use crate::harness::{Answer, Client, TestServer};
 use serde_json::{Value, json};
 use teamchat::store::StoreError;
 
@@ -206,18 +206,9 @@ async fn patterns_are_compiled_before_the_job() {
     tokio::join!(other_job, refused).0.unwrap();
 }
 
-/// The patterns of all were checked together without the other one.
-#[tokio::test(flavor = "multi_thread")]
-async fn one_of_two_linkifiers_of_many_comes_later() {
-    let server = TestServer::start().await;
-    let owner = server.owner().await;
-    server
-        .sql(
-            "WITH RECURSIVE numbers (number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM numbers LIMIT 128)
-             INSERT INTO linkifier (id, position, pattern, url_template)
-             SELECT number, number, 'x' || number, 'https://example.com' FROM numbers",
-        )
-        .await;
+/// Adds two linkifiers, both of which are checked before the job of the first. Returns the answer of the one that is added, and
+/// that of the other.
+async fn add_two(server: &TestServer, owner: &Client, patterns: [&str; 2]) -> (Answer, Answer) {
     let (started, has_started) = std::sync::mpsc::channel();
     let (open, gate) = std::sync::mpsc::channel::<()>();
     let writer = &server.app().writer;
@@ -237,14 +228,39 @@ async fn one_of_two_linkifiers_of_many_comes_later() {
             }
             open.send(()).unwrap();
         };
-        let (one, other, ()) = tokio::join!(add("one"), add("other"), opened);
-        let (added, later) = if one.status == 200 { (one, other) } else { (other, one) };
-        added.ok();
-        later.error(503, "SERVICE_UNAVAILABLE", "The server is busy. Please try again in a moment.");
+        let (one, other, ()) = tokio::join!(add(patterns[0]), add(patterns[1]), opened);
+        if one.status == 200 { (one, other) } else { (other, one) }
     };
-    let (other_job, ()) = tokio::join!(other_job, both);
+    let (other_job, answers) = tokio::join!(other_job, both);
     other_job.unwrap();
+    answers
+}
+
+/// The patterns of all were checked together without the other one.
+#[tokio::test(flavor = "multi_thread")]
+async fn one_of_two_linkifiers_of_many_comes_later() {
+    let server = TestServer::start().await;
+    let owner = server.owner().await;
+    server
+        .sql(
+            "WITH RECURSIVE numbers (number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM numbers LIMIT 128)
+             INSERT INTO linkifier (id, position, pattern, url_template)
+             SELECT number, number, 'x' || number, 'https://example.com' FROM numbers",
+        )
+        .await;
+    let (added, later) = add_two(&server, &owner, ["one", "other"]).await;
+    added.ok();
+    later.error(503, "SERVICE_UNAVAILABLE", "The server is busy. Please try again in a moment.");
     assert_eq!(server.column("SELECT count(*) FROM linkifier").await, ["129"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_of_two_linkifiers_with_the_same_pattern_is_refused() {
+    let server = TestServer::start().await;
+    let owner = server.owner().await;
+    let (added, refused) = add_two(&server, &owner, ["same", "same"]).await;
+    added.ok();
+    refused.error(400, "BAD_REQUEST", "Realm filter with this Realm and Pattern already exists.");
 }
 
 // conformance: linkifier-10
