@@ -331,6 +331,17 @@ async fn moves_are_indexed_after_a_crash() {
     assert_eq!(server.column(&entries).await, [new.to_string()]);
 }
 
+/// A backup from elsewhere may have any numbers.
+#[tokio::test]
+async fn a_backlog_of_another_program_holds_nothing_up() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let general = server.channel("general", &[&ada]).await;
+    let first = ada.send(general, "turnip", "soup").await;
+    server.sql(&format!("INSERT INTO search_backlog (number, message_id) VALUES (-3, {first})")).await;
+    assert_eq!(found(&ada, "turnip").await, 1);
+}
+
 /// The purge of words looks them up in the index, so it waits for the moves.
 #[tokio::test]
 async fn words_of_an_earlier_topic_go_after_a_crash() {

@@ -66,9 +66,10 @@ fn insert_backlog(connection: &Connection, ids: &[MessageId]) -> rusqlite::Resul
 
 /// Indexes messages that wait, in as many jobs as the backlog takes.
 fn process_backlog(tx: &mut Tx<'_>) -> ApiResult<()> {
-    let oldest: Option<i64> =
-        tx.prepare_cached("SELECT min(number) FROM search_backlog")?.query_row([], |row| row.get(0))?;
-    if oldest.is_some() && !tx.background().is_stopping() {
+    let is_there: bool = tx
+        .prepare_cached("SELECT EXISTS (SELECT 1 FROM search_backlog WHERE number > 0)")?
+        .query_row([], |row| row.get(0))?;
+    if is_there && !tx.background().is_stopping() {
         index_waiting(tx);
         tx.then(process_backlog);
     }
@@ -119,8 +120,8 @@ fn newest_and_indexed(snapshot: &Snapshot<'_>) -> ApiResult<[(i64, i64); 2]> {
         .query_row([], |row| row.get(0))?;
     let backlog: (i64, i64) = snapshot
         .prepare_cached(
-            "SELECT coalesce((SELECT max(number) FROM search_backlog), 0),
-                 coalesce((SELECT min(number) - 1 FROM search_backlog), 0)",
+            "SELECT coalesce((SELECT max(number) FROM search_backlog WHERE number > 0), 0),
+                 coalesce((SELECT min(number) - 1 FROM search_backlog WHERE number > 0), 0)",
         )?
         .query_row([], |row| row.try_into())?;
     Ok([(newest, read_last_indexed(snapshot)?.0), backlog])
@@ -177,7 +178,8 @@ fn put_new(connection: &Connection, caches: &mut WriterCaches, budget: &mut Budg
     Ok(())
 }
 
-/// Updates the entries of messages in the backlog, in the order of the moves.
+/// Updates the entries of messages in the backlog, in the order of the moves. Only a file from elsewhere has numbers below 1, which
+/// are left alone everywhere here.
 fn put_backlog(
     connection: &Connection,
     caches: &mut WriterCaches,
