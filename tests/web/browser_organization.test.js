@@ -39,6 +39,9 @@ describe("an account", () => {
     await eventually(async () => assert.equal((await bench.server.call("Dan", "GET", "/users/me").catch(() => ({}))).delivery_email ?? "dan@example.org", "dan@example.org"));
     bench.server.accounts.Dan.email = "dan@example.org";
     await eventually(async () => assert.equal((await bench.server.call("Dan", "GET", "/users/me")).delivery_email, "dan@example.org"));
+    // With this event, the page has that of the new email too, which it logs in with for a key.
+    await bench.server.channel("later", ["Dan"]);
+    await untilText(dan, ".sidebar", "later");
     await go(dan, "#settings/devices");
     await clickText(dan, "dialog button", "Create a key for a program");
     await fillIn(dan, "Your password", "correct horse");
