@@ -22,16 +22,16 @@ pub async fn emit_silent_channels(app: &App) -> ApiResult<Option<i64>> {
         return Ok(next);
     }
     let find = move |snapshot: &Snapshot<'_>| channel_summary::silent_channels(snapshot, now);
-    let mut silent = app.read_in(&app.pools.slow_reads, None, find).await?;
+    let (mut silent, next) = app.read_in(&app.pools.slow_reads, None, find).await?;
     let emit = move |tx: &mut Tx<'_>, budget: &mut Budget| -> ApiResult<bool> {
         while budget.next_step() {
             match silent.pop() {
                 Some(recipient_id) => channel_summary::emit_silent(tx, recipient_id, now)?,
-                None => return channel_summary::set_looked(tx, now).map(|()| true),
+                None => return channel_summary::set_looked(tx, now, next).map(|()| true),
             }
         }
         Ok(false)
     };
     app.writer.run_in_parts("silent_channels", emit).await?;
-    app.readers.read(|snapshot| channel_summary::next_look(snapshot)).await
+    Ok(Some(next))
 }

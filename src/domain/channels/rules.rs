@@ -144,7 +144,12 @@ pub fn stream_post_policy(group: Option<GroupId>) -> i64 {
 /// `is_recently_active`: whether the channel or its newest message is less than 180 days old. All times in UNIX
 /// seconds.
 pub fn is_recently_active(now: i64, date_created: i64, newest: Option<i64>) -> bool {
-    now - newest.unwrap_or(date_created) < RECENTLY_ACTIVE
+    now < active_until(date_created, newest)
+}
+
+/// The time from which on a channel is not recently active, unless it gets another message, in UNIX seconds.
+pub fn active_until(date_created: i64, newest: Option<i64>) -> i64 {
+    newest.unwrap_or(date_created).saturating_add(RECENTLY_ACTIVE)
 }
 
 /// True for channels younger than a week, which have no `stream_weekly_traffic`.

@@ -1,6 +1,6 @@
 //! Members of channel records that are derived from their messages: `first_message_id` (feature level 256) and
-//! `is_recently_active` (feature level 323). Events are emitted when sending, deleting or moving changes them, and within an
-//! hour when a channel was silent for too long.
+//! `is_recently_active` (feature level 323). Events are emitted when sending, deleting or moving changes them, and when a
+//! channel was silent for too long.
 
 use crate::domain::channels::events::{StreamChange, StreamUpdated};
 use crate::domain::rows::channel::StreamRow;
@@ -8,7 +8,7 @@ use crate::domain::{access, channels};
 use crate::error::ApiResult;
 use crate::events::Audience;
 use crate::store::Tx;
-use crate::types::{MessageId, RecipientId};
+use crate::types::{MessageId, RecipientId, SECONDS_PER_DAY};
 use rusqlite::{Connection, OptionalExtension};
 
 /// The derived members of a channel's record.
@@ -53,55 +53,62 @@ pub fn emit_if_first(
 }
 
 /// The row of `counter` that holds the time up to which silent channels were emitted, in UNIX seconds.
-const COUNTER: &str = "recently_active";
+const LOOKED_UNTIL: &str = "recently_active";
 
-/// Interval in seconds between checks of all channels.
-const LOOK_INTERVAL: i64 = 60 * 60;
+/// The row of `counter` that holds the time of the next check of all channels, in UNIX seconds.
+const NEXT_LOOK: &str = "recently_active_next";
+
+/// The most seconds between checks of all channels. Most are silent from a known time on; a deletion can make it earlier.
+const LOOK_INTERVAL: i64 = SECONDS_PER_DAY;
 
 /// When to look for silent channels next, in UNIX seconds; `None` if that was never done.
 pub fn next_look(connection: &Connection) -> ApiResult<Option<i64>> {
-    Ok(looked_until(connection)?.map(|until| until + LOOK_INTERVAL))
+    Ok(counter(connection, NEXT_LOOK)?)
 }
 
-/// The channels that have become silent since the last look.
-pub fn silent_channels(connection: &Connection, now: i64) -> ApiResult<Vec<RecipientId>> {
-    let mut silent = Vec::new();
-    if let Some(since) = looked_until(connection)? {
-        for stream in channels::all(connection)? {
-            if is_active(connection, &stream, since)? && !is_active(connection, &stream, now)? {
-                silent.push(stream.recipient_id);
-            }
+/// The channels that have become silent since the last look, and the time of the next look.
+pub fn silent_channels(connection: &Connection, now: i64) -> ApiResult<(Vec<RecipientId>, i64)> {
+    let since = counter(connection, LOOKED_UNTIL)?;
+    let (mut silent, mut next) = (Vec::new(), now + LOOK_INTERVAL);
+    for stream in channels::all(connection)? {
+        let until = active_until(connection, &stream)?;
+        if until > now {
+            next = next.min(until);
+        } else if since.is_some_and(|since| until > since) {
+            silent.push(stream.recipient_id);
         }
     }
-    Ok(silent)
+    Ok((silent, next))
 }
 
 /// Emits a channel that has become silent, if it still is.
 pub fn emit_silent(tx: &mut Tx<'_>, recipient_id: RecipientId, now: i64) -> ApiResult<()> {
     match channels::by_recipient(tx, recipient_id)? {
-        Some(stream) if !is_active(tx, &stream, now)? => {
+        Some(stream) if active_until(tx, &stream)? <= now => {
             emit(tx, &stream, vec![StreamChange::IsRecentlyActive { value: false }])
         }
         _ => Ok(()),
     }
 }
 
-fn is_active(connection: &Connection, stream: &StreamRow, time: i64) -> ApiResult<bool> {
+/// The time from which on a channel is silent, unless it gets another message.
+fn active_until(connection: &Connection, stream: &StreamRow) -> ApiResult<i64> {
     let newest = channels::newest_timestamp(connection, stream.recipient_id)?;
-    Ok(channels::rules::is_recently_active(time, stream.date_created, newest))
+    Ok(channels::rules::active_until(stream.date_created, newest))
 }
 
-/// Records that all silent channels were emitted.
-pub fn set_looked(tx: &Tx<'_>, now: i64) -> ApiResult<()> {
-    tx.prepare_cached("INSERT OR REPLACE INTO counter (name, value) VALUES (?1, ?2)")?
-        .execute((COUNTER, now))?;
+/// Records that all channels were emitted that are silent now, and when to look again.
+pub fn set_looked(tx: &Tx<'_>, now: i64, next: i64) -> ApiResult<()> {
+    let mut statement = tx.prepare_cached("INSERT OR REPLACE INTO counter (name, value) VALUES (?1, ?2)")?;
+    statement.execute((LOOKED_UNTIL, now))?;
+    statement.execute((NEXT_LOOK, next))?;
     Ok(())
 }
 
-fn looked_until(connection: &Connection) -> rusqlite::Result<Option<i64>> {
+fn counter(connection: &Connection, name: &str) -> rusqlite::Result<Option<i64>> {
     connection
         .prepare_cached("SELECT value FROM counter WHERE name = ?1")?
-        .query_row([COUNTER], |row| row.get(0))
+        .query_row([name], |row| row.get(0))
         .optional()
 }
 

@@ -225,7 +225,7 @@ async fn channels_that_become_inactive_emit_an_event() {
     let server = TestServer::start().await;
     let ada = server.member("ada").await;
     let look = async || {
-        teamchat::api::channels::recently_active::emit_silent_channels(server.app()).await.unwrap();
+        teamchat::api::channels::recently_active::emit_silent_channels(server.app()).await.unwrap().unwrap()
     };
     let (old, new) = (server.channel("old", &[&ada]).await, server.channel("new", &[&ada]).await);
     look().await;
@@ -241,7 +241,14 @@ async fn channels_that_become_inactive_emit_an_event() {
     };
     queue.expect(&[silent(old, "old")]).await;
     look().await;
-    server.clock.advance(90 * DAY);
+    server.clock.advance(90 * DAY - 1);
     look().await;
+    queue.expect_nothing().await;
+    // The next look is when the channel becomes silent, and otherwise once a day.
+    let due = look().await;
+    assert_eq!(due - server.clock.seconds(), 1);
+    server.clock.advance(1);
+    let next = look().await;
     queue.expect(&[silent(new, "new")]).await;
+    assert_eq!(next - server.clock.seconds(), DAY);
 }
