@@ -35,6 +35,10 @@ pub fn emit_if_changed(tx: &mut Tx<'_>, stream: &StreamRow, before: Summary) -> 
         .then_some(StreamChange::FirstMessageId { value: now.first_message_id });
     let active = (now.is_recently_active != before.is_recently_active)
         .then_some(StreamChange::IsRecentlyActive { value: now.is_recently_active });
+    if now.is_recently_active {
+        // Its newest message may be gone.
+        look_by(tx, active_until(tx, stream)?)?;
+    }
     emit(tx, stream, first.into_iter().chain(active).collect())
 }
 
@@ -58,12 +62,20 @@ const LOOKED_UNTIL: &str = "recently_active";
 /// The row of `counter` that holds the time of the next check of all channels, in UNIX seconds.
 const NEXT_LOOK: &str = "recently_active_next";
 
-/// The most seconds between checks of all channels. Most are silent from a known time on; a deletion can make it earlier.
+/// The most seconds between checks of all channels.
 const LOOK_INTERVAL: i64 = SECONDS_PER_DAY;
 
 /// When to look for silent channels next, in UNIX seconds; `None` if that was never done.
 pub fn next_look(connection: &Connection) -> ApiResult<Option<i64>> {
     Ok(counter(connection, NEXT_LOOK)?)
+}
+
+/// Makes the next look one at this time, if it would be later.
+fn look_by(connection: &Connection, time: i64) -> rusqlite::Result<()> {
+    connection
+        .prepare_cached("UPDATE counter SET value = ?2 WHERE name = ?1 AND value > ?2")?
+        .execute((NEXT_LOOK, time))
+        .map(|_| ())
 }
 
 /// The channels that have become silent since the last look, and the time of the next look.

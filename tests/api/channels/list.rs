@@ -220,6 +220,25 @@ async fn state_lists_visible_channels_once() {
 
 // conformance: channel-70
 #[tokio::test]
+async fn a_deletion_can_make_a_channel_inactive_earlier() {
+    const DAY: i64 = 24 * 60 * 60;
+    let server = TestServer::start().await;
+    let owner = server.owner().await;
+    let channel = server.channel("fair", &[&owner]).await;
+    server.clock.advance(90 * DAY);
+    let newest = owner.send(channel, "topic", "hello").await;
+    server.clock.advance(90 * DAY - 3600);
+    let due = async || {
+        let look = teamchat::api::channels::recently_active::emit_silent_channels(server.app());
+        look.await.unwrap().unwrap() - server.clock.seconds()
+    };
+    assert_eq!(due().await, DAY);
+    owner.delete(&format!("/messages/{newest}"), ()).await.ok();
+    assert_eq!(due().await, 3600);
+}
+
+// conformance: channel-70
+#[tokio::test]
 async fn channels_that_become_inactive_emit_an_event() {
     const DAY: i64 = 24 * 60 * 60;
     let server = TestServer::start().await;
