@@ -122,7 +122,7 @@ async fn add_linkifier(call: Call<Administrator>, params: AddParams) -> ApiResul
     let patterns =
         prepare(&call.app, call.caller.quota_owner(), None, pattern.clone(), url_template.clone()).await?;
     let job = move |tx: &mut Tx<'_>, _caller: &Administrator| {
-        check_not_taken(tx, &pattern, None)?;
+        check_not_taken(&linkifiers::all(tx)?, &pattern, None)?;
         check_number(tx)?;
         let id = linkifiers::insert(tx, &pattern, &url_template)?;
         check_prepared(tx, &patterns)?;
@@ -154,14 +154,14 @@ async fn update_linkifier(call: Call<Administrator>, params: UpdateParams) -> Ap
         prepare(&call.app, call.caller.quota_owner(), Some(id), pattern.clone(), url_template.clone())
             .await?;
     let job = move |tx: &mut Tx<'_>, _caller: &Administrator| {
-        let before = linkifiers::all(tx)?.into_iter().find(|linkifier| linkifier.id == id);
-        let before = serde_json::to_value(before.ok_or_else(not_found)?)?;
-        check_not_taken(tx, &pattern, Some(id))?;
+        let all = linkifiers::all(tx)?;
+        let before = all.iter().find(|linkifier| linkifier.id == id).ok_or_else(not_found)?;
+        check_not_taken(&all, &pattern, Some(id))?;
         linkifiers::update(tx, id, &pattern, &url_template)?;
         check_prepared(tx, &patterns)?;
         let changed = Entry::new(Action::ItemChanged, Subject::with_id("linkifier", id));
         let after = json!({ "pattern": pattern, "url_template": url_template });
-        tx.audit(changed.before(before).after(after))?;
+        tx.audit(changed.before(serde_json::to_value(before)?).after(after))?;
         emit_changed(tx)?;
         Ok(Reply::ok())
     };
@@ -252,9 +252,8 @@ async fn prepare(
 }
 
 /// Refuses a pattern that another linkifier got after [`prepare`].
-fn check_not_taken(connection: &Connection, pattern: &str, own_id: Option<i64>) -> ApiResult<()> {
-    let is_taken = is_taken(&linkifiers::all(connection)?, pattern, own_id);
-    if is_taken { Err(ApiError::invalid_fields(vec![taken()])) } else { Ok(()) }
+fn check_not_taken(all: &[LinkifierRecord], pattern: &str, own_id: Option<i64>) -> ApiResult<()> {
+    if is_taken(all, pattern, own_id) { Err(ApiError::invalid_fields(vec![taken()])) } else { Ok(()) }
 }
 
 /// Fails if there are many patterns, and they are not the ones that [`prepare`] checked together.
