@@ -96,31 +96,38 @@ fn attachments(rows: &mut Rows<'_>, connection: &Connection, exported: &Exported
     )
 }
 
-/// The uploaded files of the archive, by id.
+/// The uploaded files of the archive, by id. Returns the number of those that are left out, because their paths lead out of it.
 fn for_each_upload(
     connection: &Connection,
     exported: &Exported,
     mut each: impl FnMut(Upload) -> Result<()>,
-) -> Result<()> {
+) -> Result<u64> {
+    let mut outside = 0;
     let mut statement = connection
         .prepare("SELECT id, user_id, path_id, size, create_time, content_id FROM attachment ORDER BY id")?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
         let (messages, scheduled) = linking(connection, exported, row.get(0)?)?;
-        if !messages.is_empty() || !scheduled.is_empty() {
-            each(Upload {
-                owner: row.get(1)?,
-                path_id: row.get(2)?,
-                size: row.get::<_, i64>(3)?.unsigned_abs(),
-                create_time: row.get(4)?,
-                content_id: row.get(5)?,
-            })?;
+        if messages.is_empty() && scheduled.is_empty() {
+            continue;
         }
+        let path_id: String = row.get(2)?;
+        if !is_path_id(&path_id) {
+            outside += 1;
+            continue;
+        }
+        each(Upload {
+            owner: row.get(1)?,
+            path_id,
+            size: row.get::<_, i64>(3)?.unsigned_abs(),
+            create_time: row.get(4)?,
+            content_id: row.get(5)?,
+        })?;
     }
-    Ok(())
+    Ok(outside)
 }
 
-/// Writes the uploaded files. Returns the number of those that are left out, because their paths lead out of the archive.
+/// Writes the uploaded files. Returns the number of those that are left out.
 fn uploads<W: Write>(
     archive: &mut Archive<W>,
     connection: &Connection,
@@ -130,23 +137,14 @@ fn uploads<W: Write>(
     archive.add_written("uploads/records.json", |out| {
         let mut list = List::begin(out)?;
         for_each_upload(connection, exported, |upload| {
-            if !is_path_id(&upload.path_id) {
-                return Ok(());
-            }
             list.push(&record(scope, upload.owner, &upload.path_id, upload.size, upload.create_time))
         })?;
         list.end()
     })?;
-    let mut outside = 0;
     for_each_upload(connection, exported, |upload| {
-        if !is_path_id(&upload.path_id) {
-            outside += 1;
-            return Ok(());
-        }
         let content = BlobReader::new(connection, upload.content_id);
         archive.add(&format!("uploads/{}", upload.path_id), upload.size, content)
-    })?;
-    Ok(outside)
+    })
 }
 
 /// The record of a file of a user.
