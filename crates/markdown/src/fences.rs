@@ -145,52 +145,65 @@ impl Opening<'_> {
     }
 }
 
-/// The normalized text with the fences closed that it leaves open, so that a fence around it ends where it should.
-pub fn close_fences(text: &str) -> String {
-    let lines = normalized_lines(text);
-    let mut open: Vec<(&str, Content)> = Vec::new();
-    for line in &lines {
-        match open.last() {
+/// The fences that are open at a line of a text.
+struct OpenFences<'t> {
+    /// The characters that close them, and their contents.
+    open: Vec<(&'t str, Content)>,
+    /// Number of fences around the text.
+    around: usize,
+}
+
+impl<'t> OpenFences<'t> {
+    fn around(count: usize) -> Self {
+        Self { open: Vec::new(), around: count }
+    }
+
+    /// Reads the next line. Returns the fence that it opens.
+    fn read(&mut self, line: &'t str) -> Option<(Opening<'t>, Content)> {
+        match self.open.last() {
             Some((fence, _)) if line.trim_end() == *fence => {
-                open.pop();
+                self.open.pop();
+                None
             }
-            Some((_, Content::Verbatim)) => {}
+            Some((_, Content::Verbatim)) => None,
             _ => {
-                // The text may be in a fence itself.
-                let depth = open.len() + 1;
-                open.extend(parse_opening(line).map(|opening| (opening.fence, opening.content(depth))));
+                let opening = parse_opening(line)?;
+                let content = opening.content(self.around + self.open.len());
+                self.open.push((opening.fence, content));
+                Some((opening, content))
             }
         }
     }
-    open.iter().rev().fold(lines.join("\n"), |closed, (fence, _)| closed + "\n" + fence)
+}
+
+/// The normalized text with the fences closed that it leaves open, so that a fence around it ends where it should.
+pub fn close_fences(text: &str) -> String {
+    let lines = normalized_lines(text);
+    // The text may be in a fence itself.
+    let mut fences = OpenFences::around(1);
+    for line in &lines {
+        fences.read(line);
+    }
+    fences.open.iter().rev().fold(lines.join("\n"), |closed, (fence, _)| closed + "\n" + fence)
 }
 
 /// The normalized text with spoilers reduced to their headers, each with a note in parentheses, for readers of the source.
 pub fn without_spoilers(text: &str, note: &str) -> String {
     let lines = normalized_lines(text);
     let mut shown: Vec<Cow<'_, str>> = Vec::new();
-    let mut open: Vec<(&str, Content)> = Vec::new();
+    let mut fences = OpenFences::around(0);
     for line in &lines {
-        let is_hidden = open.iter().any(|(_, content)| *content == Content::Spoiler);
-        let mut shown_line = Cow::Borrowed(line.as_str());
-        match open.last() {
-            Some((fence, _)) if line.trim_end() == *fence => {
-                open.pop();
-            }
-            Some((_, Content::Verbatim)) => {}
-            _ => {
-                if let Some(opening) = parse_opening(line) {
-                    let content = opening.content(open.len());
-                    if content == Content::Spoiler {
-                        shown_line = format!("{} ({note})", opening.header).trim_start().to_owned().into();
-                    }
-                    open.push((opening.fence, content));
-                }
-            }
+        let is_hidden = fences.open.iter().any(|(_, content)| *content == Content::Spoiler);
+        let opened = fences.read(line);
+        if is_hidden {
+            continue;
         }
-        if !is_hidden {
-            shown.push(shown_line);
-        }
+        shown.push(match opened {
+            Some((Opening { header, .. }, Content::Spoiler)) => {
+                format!("{header} ({note})").trim_start().to_owned().into()
+            }
+            _ => line.into(),
+        });
     }
     shown.join("\n")
 }
