@@ -109,7 +109,6 @@ impl Purge {
                     })
                 })
                 .await?;
-            app.hub.remove_of(&batch.deactivated);
             for (what, count) in batch.done {
                 *purged.counts.entry(what.to_owned()).or_default() += count;
             }

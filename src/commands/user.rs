@@ -53,7 +53,7 @@ pub(super) async fn delete(app: &App, email: String) -> ApiResult<Value> {
         remove_personal(tx, &[user.user_id], 0)?;
         delete::delete(tx, user)
     };
-    deactivation::deactivate_with_bots(&app.hub, choose, end, |job| run_as_operator(app, job)).await?;
+    deactivation::deactivate_with_bots(choose, end, |job| run_as_operator(app, job)).await?;
     Ok(json!({ "user_id": user_id, "full_name": delete::name_of_deleted(user_id), "kept": kept }))
 }
 
@@ -99,8 +99,7 @@ pub(super) async fn deactivate(app: &App, email: String) -> ApiResult<bool> {
         Ok(Some(user).filter(|user| user.is_active))
     };
     let run_first = |job| run_as_operator(app, job);
-    let work = deactivation::deactivate_with_bots(&app.hub, choose, deactivation::deactivate, run_first);
-    Ok(!work.await?.is_empty())
+    deactivation::deactivate_with_bots(choose, deactivation::deactivate, run_first).await
 }
 
 async fn run_as_operator(app: &App, job: Job) -> ApiResult<Part> {

@@ -7,10 +7,11 @@ use super::hub::Hub;
 use super::ids::{GroupIds, Outcome};
 use super::log;
 use super::pending::{CommittedEvent, PendingEvent};
+use super::queue_store::DeletedQueues;
 use super::serialized::SerializedEvent;
 use super::withdraw::Withdrawal;
 use crate::store::{CommitSink, OutboxItem, StoreError, Tx, Writer, WriterCaches};
-use crate::types::EventId;
+use crate::types::{EventId, UserId};
 use rusqlite::Connection;
 use std::sync::Arc;
 
@@ -106,6 +107,8 @@ struct Group {
     events: Vec<CommittedEvent>,
     /// Changes of events that were published before.
     changes: Vec<(EventId, Change)>,
+    /// The users whose queues are deleted.
+    without_queues: Vec<UserId>,
 }
 
 impl EventSink {
@@ -117,7 +120,8 @@ impl EventSink {
 
 impl Group {
     fn open(hub: &Hub) -> Self {
-        Self { ids: hub.ids.open_group(), events: Vec::new(), changes: Vec::new() }
+        let ids = hub.ids.open_group();
+        Self { ids, events: Vec::new(), changes: Vec::new(), without_queues: Vec::new() }
     }
 
     /// Changes an event of the group, or else one that was published before.
@@ -151,12 +155,18 @@ impl CommitSink for EventSink {
                     }
                     group.events.push(pending.numbered(id));
                 }
-                Err(item) => {
-                    let Ok(withdrawal) = item.downcast::<Withdrawal>() else { continue };
-                    for (id, change) in withdrawal.apply(connection, caches.cache_mut(), self.hub.registry)? {
-                        group.change(id, change);
+                Err(item) => match item.downcast::<Withdrawal>() {
+                    Ok(withdrawal) => {
+                        let registry = self.hub.registry;
+                        for (id, change) in withdrawal.apply(connection, caches.cache_mut(), registry)? {
+                            group.change(id, change);
+                        }
                     }
-                }
+                    Err(item) => {
+                        let deleted = item.downcast::<DeletedQueues>();
+                        group.without_queues.extend(deleted.map(|deleted| deleted.0));
+                    }
+                },
             }
         }
         Ok(())
@@ -173,10 +183,11 @@ impl CommitSink for EventSink {
     }
 
     fn committed(&mut self) {
-        if let Some(Group { ids, events, changes }) = self.group.take() {
+        if let Some(Group { ids, events, changes, without_queues }) = self.group.take() {
             self.hub.ids.commit_group(
                 ids,
                 || {
+                    self.hub.remove_of(&without_queues);
                     self.hub.change(changes);
                     self.hub.publish(events);
                 },

@@ -127,7 +127,7 @@ impl Hub {
     }
 
     /// Removes all queues of users, whose polls end.
-    pub fn remove_of(&self, user_ids: &[UserId]) {
+    pub(super) fn remove_of(&self, user_ids: &[UserId]) {
         let mut state = self.state.lock();
         for user_id in user_ids {
             for queue_id in state.by_user.get(user_id).cloned().unwrap_or_default() {

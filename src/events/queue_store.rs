@@ -59,8 +59,12 @@ pub fn delete_queue(tx: &Tx<'_>, queue_id: &QueueId) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Deletes all queues of a user.
-pub fn delete_queues_of(tx: &Tx<'_>, user_id: UserId) -> Result<(), StoreError> {
+/// A user whose queues are deleted: an item of the outbox of a job.
+pub struct DeletedQueues(pub UserId);
+
+/// Deletes all queues of a user. Their polls end with the commit.
+pub fn delete_queues_of(tx: &mut Tx<'_>, user_id: UserId) -> Result<(), StoreError> {
     tx.prepare_cached("DELETE FROM event_queue WHERE user_id = ?1")?.execute([user_id])?;
+    tx.push_outbox(Box::new(DeletedQueues(user_id)));
     Ok(())
 }

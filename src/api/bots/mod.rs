@@ -32,7 +32,7 @@ fn routes() -> Vec<Route> {
         Route::read(Method::GET, "/bots", USER, get_bots),
         Route::call(Method::POST, "/bots", USER, create::create_bot).body_limit(BODY_LIMIT),
         Route::call(Method::PATCH, "/bots/{bot_id}", USER, update::update_bot).body_limit(BODY_LIMIT),
-        Route::call(Method::DELETE, "/bots/{bot_id}", USER, update::deactivate_bot),
+        Route::write(Method::DELETE, "/bots/{bot_id}", USER, update::deactivate_bot),
         Route::write(Method::GET, "/bots/{bot_id}/api_key", USER, get_bot_api_key),
         Route::write(Method::POST, "/bots/{bot_id}/api_key/regenerate", USER, regenerate_bot_api_key)
             .on_full_disk(),

@@ -16,7 +16,6 @@ use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 /// Parameters of `PATCH /bots/{bot_id}`.
 #[derive(Deserialize)]
@@ -67,10 +66,7 @@ fn default_interface() -> i64 {
 pub async fn update_bot(mut call: Call<User>, params: UpdateBotParams) -> ApiResult<Reply<UpdatedBot>> {
     let files = std::mem::take(&mut call.files);
     let image = avatar::from_files(&call.app, call.caller.user_id, files).await?;
-    let app = Arc::clone(&call.app);
-    let (reply, given) = call.write(move |tx, caller| update(tx, caller, params, image.as_ref())).await?;
-    app.hub.remove_of(given.as_slice());
-    Ok(reply)
+    call.write(move |tx, caller| update(tx, caller, params, image.as_ref())).await
 }
 
 /// The reply to `PATCH /bots/{bot_id}`.
@@ -102,7 +98,7 @@ fn update(
     caller: &Caller,
     params: UpdateBotParams,
     image: Option<&AvatarImage>,
-) -> ApiResult<(Reply<UpdatedBot>, Option<UserId>)> {
+) -> ApiResult<Reply<UpdatedBot>> {
     let mut bot = bots::rules::find(tx, caller, params.bot_id)?;
     if params.changes_more_than_looks() {
         bots::rules::check_fully_administers(tx, caller, &bot)?;
@@ -141,10 +137,9 @@ fn update(
         config_data = Some(serde_json::from_str::<Value>(&merged)?);
     }
     // The last change by the former owner: it also ends the URL of an outgoing webhook.
-    let given = match params.bot_owner_id {
-        Some(owner_id) => give(tx, caller, &mut bot, owner_id)?,
-        None => None,
-    };
+    if let Some(owner_id) = params.bot_owner_id {
+        give(tx, caller, &mut bot, owner_id)?;
+    }
     if let Some(wanted) = params.role.filter(|wanted| *wanted != bot.role) {
         users::rules::check_role(caller.role, bot.role, wanted, false)?;
         bots::rules::check_role(tx, wanted, bot.bot_owner_id)?;
@@ -159,7 +154,7 @@ fn update(
         .ok_or_else(|| ApiError::internal("the bot that is being changed has no bot row"))?;
     default_channels::hide_inaccessible(&Viewer::new(tx.ctx(caller)), &mut row)?;
     let owner = rows::user::owner(tx, bot.bot_owner_id)?;
-    let reply = Reply::data(&UpdatedBot {
+    Reply::data(&UpdatedBot {
         full_name: bot.full_name,
         avatar_url: bot.avatar.url(),
         service_interface: params.service_interface,
@@ -169,8 +164,7 @@ fn update(
         default_events_register_stream: row.events_stream_name(),
         default_all_public_streams: row.default_all_public_streams,
         bot_owner: owner.map(|owner| owner.email),
-    })?;
-    Ok((reply, given))
+    })
 }
 
 /// Records the changed properties of a bot, without values: addresses and configurations may have secrets.
@@ -190,14 +184,13 @@ fn audit(tx: &Tx<'_>, bot: &UserRow, params: &UpdateBotParams) -> ApiResult<()> 
     tx.audit(Entry::new(Action::BotChanged, bot.user_id).after(changed))
 }
 
-/// Gives a bot to a person. Returns the bot's id if it was given: its queues end.
-fn give(tx: &mut Tx<'_>, caller: &Caller, bot: &mut UserRow, owner_id: UserId) -> ApiResult<Option<UserId>> {
+/// Gives a bot to a person, unless it is theirs.
+fn give(tx: &mut Tx<'_>, caller: &Caller, bot: &mut UserRow, owner_id: UserId) -> ApiResult<()> {
     let owner = find_new_owner(tx, owner_id)?;
-    if bot.bot_owner_id == Some(owner_id) {
-        return Ok(None);
+    if bot.bot_owner_id != Some(owner_id) {
+        *bot = handover::give(tx, bot, &owner, Actor::User(caller.user_id))?;
     }
-    *bot = handover::give(tx, bot, &owner, Actor::User(caller.user_id))?;
-    Ok(Some(bot.user_id))
+    Ok(())
 }
 
 fn find_new_owner(connection: &Connection, owner_id: UserId) -> ApiResult<UserRow> {
@@ -227,13 +220,10 @@ pub struct DeactivateBotParams {
 }
 
 /// `DELETE /bots/{bot_id}`: deactivates a bot and ends its pending polls. Does nothing for a deactivated bot.
-pub async fn deactivate_bot(call: Call<User>, params: DeactivateBotParams) -> ApiResult<Reply> {
-    let app = Arc::clone(&call.app);
-    let job = move |tx: &mut Tx<'_>, caller: &User| {
-        let bot = bots::rules::find(tx, caller, params.bot_id)?;
-        if bot.is_active { deactivation::deactivate(tx, &bot) } else { Ok(()) }
-    };
-    call.write(job).await?;
-    app.hub.remove_of(&[params.bot_id]);
+pub fn deactivate_bot(tx: &mut Tx<'_>, caller: &User, params: DeactivateBotParams) -> ApiResult<Reply> {
+    let bot = bots::rules::find(tx, caller, params.bot_id)?;
+    if bot.is_active {
+        deactivation::deactivate(tx, &bot)?;
+    }
     Ok(Reply::ok())
 }

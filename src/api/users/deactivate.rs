@@ -13,7 +13,6 @@ use crate::http::{ApiError, ApiResult, Call, Caller, Reply, User};
 use crate::store::Tx;
 use crate::types::{Role, UserId};
 use serde::Deserialize;
-use std::sync::Arc;
 
 /// Parameters of `DELETE /users/{user_id}`.
 #[derive(Deserialize)]
@@ -63,7 +62,6 @@ async fn deactivate(
     comment: Option<String>,
     choose: impl Fn(&Tx<'_>, &Caller) -> ApiResult<UserRow> + Send + 'static,
 ) -> ApiResult<Reply> {
-    let app = Arc::clone(&call.app);
     let mut caller = Caller::clone(&call.caller);
     let choose = move |tx: &Tx<'_>| {
         // It may have changed between two jobs.
@@ -77,7 +75,7 @@ async fn deactivate(
         deactivation::deactivate(tx, user)
     };
     let run_first = |job: Job| call.write(move |tx, _caller| job(tx));
-    deactivation::deactivate_with_bots(&app.hub, choose, end, run_first).await?;
+    deactivation::deactivate_with_bots(choose, end, run_first).await?;
     Ok(Reply::ok())
 }
 

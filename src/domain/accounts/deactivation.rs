@@ -25,46 +25,44 @@ use crate::domain::{
 };
 use crate::error::ApiResult;
 use crate::events;
-use crate::events::{Audience, Hub};
+use crate::events::Audience;
 use crate::store::{StoreError, Tx};
 use crate::types::{Role, UserId};
 use roaring::RoaringBitmap;
 use rusqlite::Connection;
-use std::sync::Arc;
 use tokio::sync::mpsc;
 
 /// A job of the deactivation of a user with their bots.
 pub type Job = Box<dyn FnOnce(&mut Tx<'_>) -> ApiResult<Part> + Send>;
 
 /// The result of one job.
-pub struct Part {
-    /// The users that it deactivated.
-    deactivated: Vec<UserId>,
-    /// True if there is nothing left to do.
-    is_last: bool,
+pub enum Part {
+    /// There was nothing to do.
+    Unchanged,
+    /// Follow-up jobs do the rest.
+    Unfinished,
+    /// The user is deactivated.
+    Done,
 }
 
-/// Deactivates a user, their bots first, revokes their invitations, and ends the pending polls of all. Returns the deactivated
-/// users. This takes as many jobs as needed, because each bot may be in hundreds of channels. Each job begins with `choose`, which
-/// returns the user, or `None` if there is nothing to do; the last one calls `end` on the user. The caller runs the first job in
-/// `run_first`. Follow-up jobs do the rest, even if the caller is gone.
+/// Deactivates a user, their bots first, revokes their invitations, and ends the pending polls of all. Returns false if there was
+/// nothing to do. This takes as many jobs as needed, because each bot may be in hundreds of channels. Each job begins with
+/// `choose`, which returns the user, or `None` if there is nothing to do; the last one calls `end` on the user. The caller runs
+/// the first job in `run_first`. Follow-up jobs do the rest, even if the caller is gone.
 pub async fn deactivate_with_bots<F: Future<Output = ApiResult<Part>>>(
-    hub: &Arc<Hub>,
     choose: impl FnMut(&Tx<'_>) -> ApiResult<Option<UserRow>> + Send + 'static,
     end: impl FnOnce(&mut Tx<'_>, &UserRow) -> ApiResult<()> + Send + 'static,
     run_first: impl FnOnce(Job) -> F,
-) -> ApiResult<Vec<UserId>> {
+) -> ApiResult<bool> {
     let (sender, mut later) = mpsc::unbounded_channel();
-    let jobs = Jobs { choose, end, hub: Arc::clone(hub), sender };
+    let jobs = Jobs { choose, end, sender };
     let mut part = run_first(Box::new(move |tx: &mut Tx<'_>| jobs.run(tx))).await?;
-    hub.remove_of(&part.deactivated);
-    let mut all = Vec::new();
     loop {
-        all.append(&mut part.deactivated);
-        if part.is_last {
-            return Ok(all);
+        match part {
+            Part::Unchanged => return Ok(false),
+            Part::Unfinished => part = later.recv().await.ok_or(StoreError::Stopped)??,
+            Part::Done => return Ok(true),
         }
-        part = later.recv().await.ok_or(StoreError::Stopped)??;
     }
 }
 
@@ -72,7 +70,6 @@ pub async fn deactivate_with_bots<F: Future<Output = ApiResult<Part>>>(
 struct Jobs<C, E> {
     choose: C,
     end: E,
-    hub: Arc<Hub>,
     sender: mpsc::UnboundedSender<ApiResult<Part>>,
 }
 
@@ -83,38 +80,32 @@ where
 {
     /// Deactivates some bots of the user, and then the user if there is time.
     fn run(mut self, tx: &mut Tx<'_>) -> ApiResult<Part> {
-        let mut deactivated = Vec::new();
-        let Some(user) = (self.choose)(tx)? else { return Ok(Part { deactivated, is_last: true }) };
+        let Some(user) = (self.choose)(tx)? else { return Ok(Part::Unchanged) };
         revoke_invitations(tx, &user)?;
         let mut budget = tx.budget("deactivate");
         for bot in users::active_bots_of(tx, user.user_id)? {
             if !budget.next_step() {
-                return Ok(self.run_later(tx, deactivated));
+                return Ok(self.run_later(tx));
             }
             deactivate(tx, &bot)?;
-            deactivated.push(bot.user_id);
         }
         if !budget.next_step() {
-            return Ok(self.run_later(tx, deactivated));
+            return Ok(self.run_later(tx));
         }
         (self.end)(tx, &user)?;
-        deactivated.push(user.user_id);
-        Ok(Part { deactivated, is_last: true })
+        Ok(Part::Done)
     }
 
-    fn run_later(self, tx: &mut Tx<'_>, deactivated: Vec<UserId>) -> Part {
-        let (hub, sender) = (Arc::clone(&self.hub), self.sender.clone());
+    fn run_later(self, tx: &mut Tx<'_>) -> Part {
+        let sender = self.sender.clone();
         tx.then_report(
             move |tx| self.run(tx),
             move |result: ApiResult<Part>| {
-                if let Ok(part) = &result {
-                    hub.remove_of(&part.deactivated);
-                }
                 // The caller may be gone.
                 let _gone = sender.send(result);
             },
         );
-        Part { deactivated, is_last: false }
+        Part::Unfinished
     }
 }
 
@@ -126,7 +117,7 @@ fn revoke_invitations(tx: &mut Tx<'_>, user: &UserRow) -> ApiResult<()> {
     Ok(())
 }
 
-/// Deactivates a user who has no active bots, or a bot. The caller removes the event queues with [`Hub::remove_of`] after the job.
+/// Deactivates a user who has no active bots, or a bot.
 pub fn deactivate(tx: &mut Tx<'_>, user: &UserRow) -> ApiResult<()> {
     // Files that nothing links to are removed at once.
     tx.wake_tasks_after_commit();

@@ -18,7 +18,7 @@ pub fn name_of_deleted(user_id: UserId) -> String {
 }
 
 /// Deletes an account: name, email, avatar, time zone, password, keys, sessions, known places, identities at providers, addresses for mail, subscriptions, memberships of groups
-/// and permissions. The row stays as the author of messages, files, channels and reactions, which stay too. Bots are deactivated before, and the caller removes the event queues.
+/// and permissions. The row stays as the author of messages, files, channels and reactions, which stay too. Bots are deactivated before.
 pub fn delete(tx: &mut Tx<'_>, user: &UserRow) -> ApiResult<()> {
     let user_id = user.user_id;
     tx.audit(Entry::new(Action::AccountDeleted, user_id))?;

@@ -21,8 +21,7 @@ use crate::events::Audience;
 use crate::store::Tx;
 use crate::types::{GroupId, Role, UserId};
 
-/// Gives a bot to another owner, and notifies both. The bot of a guest becomes a guest. Returns the changed bot. The
-/// caller ends its pending polls with [`crate::events::Hub::remove_of`] after the job.
+/// Gives a bot to another owner, and notifies both. The bot of a guest becomes a guest. Returns the changed bot.
 pub fn give(tx: &mut Tx<'_>, bot: &UserRow, owner: &UserRow, by: Actor) -> ApiResult<UserRow> {
     let handover = Handover {
         left_groups: leave_groups(tx, bot, owner)?,

@@ -5,7 +5,7 @@ use crate::domain::messages::delete;
 use crate::domain::purge::sql::Found;
 use crate::error::ApiResult;
 use crate::store::Tx;
-use crate::types::{MessageId, RecipientId, TopicId, UserId};
+use crate::types::{MessageId, RecipientId, TopicId};
 use std::collections::BTreeMap;
 
 /// Maximum number of messages deleted by one batch, fewer if they are long, and of rows of an account checked.
@@ -21,8 +21,6 @@ pub struct Batch {
     pub done: BTreeMap<&'static str, u64>,
     /// Position of the next batch; `None` if nothing of the kind is left.
     pub next: Option<i64>,
-    /// Users who were deactivated: the caller ends their event queues after the job.
-    pub deactivated: Vec<UserId>,
 }
 
 impl Batch {
@@ -39,7 +37,6 @@ impl Batch {
             *self.done.entry(what).or_default() += number;
         }
         self.next = other.next;
-        self.deactivated.extend(other.deactivated);
     }
 }
 

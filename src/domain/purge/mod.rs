@@ -192,19 +192,19 @@ fn remove_emoji(tx: &mut Tx<'_>, accounts: &[UserId], from: i64, shown: &BTreeSe
 }
 
 fn deactivate_bots(tx: &mut Tx<'_>, accounts: &[UserId]) -> ApiResult<Batch> {
-    let mut batch = Batch::default();
+    let (mut batch, mut gone) = (Batch::default(), 0);
     for user_id in accounts {
         let Some(user) = rows::user::by_id(tx, *user_id)? else { continue };
         if !user.is_bot() || !user.is_active {
             continue;
         }
-        if batch.deactivated.len() >= OTHERS {
+        if gone >= OTHERS {
             batch.next = Some(0);
             break;
         }
         deactivation::deactivate(tx, &user)?;
-        batch.deactivated.push(*user_id);
+        gone += 1;
     }
-    batch.count("bots", batch.deactivated.len());
+    batch.count("bots", gone);
     Ok(batch)
 }

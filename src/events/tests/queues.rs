@@ -4,7 +4,7 @@ use super::{ADA, BOB, Bench, Note, NoteRouting, ids};
 use crate::events::hub::MAX_UNLOGGED;
 use crate::events::{
     Audience, MAX_EVENTS_BEHIND, MAX_EVENTS_BEHIND_IDLE, MAX_IDLE_SECONDS, MAX_QUEUES_PER_USER, NewQueue,
-    QueueId, Registration, Routed, run_maintenance,
+    QueueId, Registration, Routed, delete_queues_of, run_maintenance,
 };
 use crate::store::{StoreError, Tx};
 use crate::types::{EventId, UserId};
@@ -66,6 +66,24 @@ async fn many_queues_expire_and_leave_nothing_behind() {
     let expired = bench.hub.take_expired();
     assert_eq!(expired.into_iter().collect::<HashSet<_>>(), queues);
     assert!(bench.hub.is_empty());
+    bench.close();
+}
+
+#[tokio::test]
+async fn deleted_queues_of_a_user_end_with_the_commit() {
+    let folder = tempfile::tempdir().unwrap();
+    let bench = Bench::open(&folder.path().join("chat.sqlite")).await;
+    let of_ada = bench.register(ADA, Registration::default()).await;
+    let of_bob = bench.register(BOB, Registration::default()).await;
+    let fails = |tx: &mut Tx<'_>| -> Result<(), StoreError> {
+        delete_queues_of(tx, ADA)?;
+        Err(StoreError::Stopped)
+    };
+    bench.writer.run(fails).await.unwrap_err();
+    assert!(bench.hub.owner(&of_ada).is_some(), "its row was not deleted");
+    bench.writer.run(|tx| delete_queues_of(tx, ADA)).await.unwrap();
+    assert!(bench.hub.owner(&of_ada).is_none() && bench.hub.owner(&of_bob).is_some());
+    assert_eq!(bench.value::<i64>("SELECT count(*) FROM event_queue"), 1);
     bench.close();
 }
 

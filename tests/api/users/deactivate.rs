@@ -157,13 +157,15 @@ async fn a_deactivation_goes_on_without_its_caller() {
     let server = TestServer::start().await;
     let ada = server.member("ada").await;
     let bot = server.bot("helper", &ada).await;
-    let queue = ada.register(json!({"event_types": ["message"]})).await;
-    let waiting = queue.waiting_poll().await;
+    let types = json!({"event_types": ["message"]});
+    let (of_bot, of_ada) = (bot.register(&types).await, ada.register(&types).await);
+    let (first, second) = (of_bot.waiting_poll().await, of_ada.waiting_poll().await);
     // The bot is deactivated in the first job, and its owner in a follow-up job.
     server.app().writer.background().set_limit(Duration::ZERO);
     let command = Command::SetActive { email: ada.email.clone(), is_active: false };
     drop(commands::run(server.app(), command).now_or_never());
-    assert_eq!(waiting.await.ok()["events"], json!([]));
+    assert_eq!(first.await.ok()["events"], json!([]));
+    assert_eq!(second.await.ok()["events"], json!([]));
     for client in [&ada, &bot] {
         client.get("/users/me", ()).await.error(401, "UNAUTHORIZED", "Account is deactivated");
     }
