@@ -2,19 +2,23 @@
 //!
 //! A budget without time lets each job take one step. So the tests see that all work is divided into steps, without a clock.
 
-use crate::harness::{Client, TestServer};
+use crate::harness::{Client, START, TestServer, until};
 use crate::uploads::upload;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use rusqlite::Connection;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpStream};
+use std::sync::{Arc, mpsc};
 use std::time::Duration;
 use teamchat::app::Options;
 use teamchat::domain::audit;
 use teamchat::domain::search::purge;
 use teamchat::domain::search::purge::Candidates;
 use teamchat::http::ApiResult;
-use teamchat::store::{BackgroundFigures, Tx};
+use teamchat::store::{BackgroundFigures, StoreError, Tx};
 use teamchat::{events, scheduler};
 
 const HOUR: i64 = 60 * 60;
@@ -358,4 +362,63 @@ async fn words_of_an_earlier_topic_go_after_a_crash() {
     server.clock.advance(HOUR);
     scheduler::settle(server.app()).await;
     assert_eq!(listed(&server).await, ["bakidkept"]);
+}
+
+/// Sends a request with a form, and hangs up while its job waits for the writer. Returns when the job has run.
+async fn hang_up_in_job(server: &TestServer, client: &Client, line: &str, form: &str) {
+    let (started, has_started) = mpsc::channel();
+    let (open, gate) = mpsc::channel::<()>();
+    let writer = &server.app().writer;
+    let other_job = writer.run(move |_tx| -> Result<(), StoreError> {
+        started.send(()).unwrap();
+        gate.recv().unwrap();
+        Ok(())
+    });
+    let pair = format!("{}:{}", client.email, client.api_key.as_deref().unwrap());
+    let credentials = STANDARD.encode(pair);
+    let request = format!(
+        "{line} HTTP/1.1\r\nHost: x\r\nAuthorization: Basic {credentials}\r\n\
+         Content-Type: application/x-www-form-urlencoded\r\nContent-Length: {}\r\n\r\n{form}",
+        form.len()
+    );
+    let hung_up = async {
+        has_started.recv().unwrap();
+        let mut stream = TcpStream::connect(server.address()).unwrap();
+        stream.write_all(request.as_bytes()).unwrap();
+        until(|| writer.metrics().queued.get() > 0).await;
+        stream.shutdown(Shutdown::Write).unwrap();
+        // The server drops the request and closes the connection.
+        let mut answer = Vec::new();
+        let _closed = stream.read_to_end(&mut answer);
+        assert!(answer.is_empty(), "{line}: {}", String::from_utf8_lossy(&answer));
+        open.send(()).unwrap();
+    };
+    tokio::join!(other_job, hung_up).0.unwrap();
+    writer.run(|_tx| -> Result<(), StoreError> { Ok(()) }).await.unwrap();
+}
+
+/// Tasks look for due work once a minute, and when a job wakes them.
+#[tokio::test(flavor = "multi_thread")]
+async fn requests_wake_tasks_even_if_their_clients_hang_up() {
+    let server = TestServer::start().await;
+    let owner = server.owner().await;
+    let general = server.channel("general", &[&owner]).await;
+    let message_id = owner.send(general, "plans", "sail").await;
+    let time = format!("scheduled_delivery_timestamp={}", START + 30);
+    let scheduled = format!("type=channel&to={general}&topic=plans&content=sail&{time}");
+    let requests = [
+        ("POST /api/v1/scheduled_messages", scheduled),
+        ("PATCH /api/v1/scheduled_messages/1", "content=row".to_owned()),
+        ("POST /api/v1/reminders", format!("message_id={message_id}&{time}")),
+        ("POST /api/v1/export/realm", String::new()),
+    ];
+    for (line, form) in requests {
+        scheduler::settle(server.app()).await;
+        let wakeups = server.app().scheduler_wakeup.subscribe();
+        hang_up_in_job(&server, &owner, line, &form).await;
+        assert!(wakeups.has_changed().unwrap(), "{line}");
+    }
+    let rows = "SELECT (SELECT content FROM scheduled_message) || (SELECT count(*) FROM reminder)
+        || (SELECT count(*) FROM realm_export)";
+    assert_eq!(server.column(rows).await, ["row11"]);
 }

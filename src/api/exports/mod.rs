@@ -100,7 +100,6 @@ async fn start_export(call: Call<Administrator>, params: StartParams) -> ApiResu
         let msg = "Invalid export_type: Value error, Not in the list of possible values";
         return Err(ApiError::bad_request(msg));
     }
-    let app = Arc::clone(&call.app);
     let origin = call.info.origin.clone();
     let id = call
         .write(move |tx, caller| {
@@ -113,10 +112,10 @@ async fn start_export(call: Call<Administrator>, params: StartParams) -> ApiResu
             tx.audit(
                 Entry::new(Action::OrganizationExported, Subject::with_id("export", id)).after(export_type),
             )?;
+            tx.wake_tasks_after_commit();
             Ok(id)
         })
         .await?;
-    scheduler::wake(&app);
     Reply::data(&StartedExport { id })
 }
 

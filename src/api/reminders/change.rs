@@ -9,7 +9,6 @@ use crate::domain::messages::viewer::MessageViewer;
 use crate::domain::rendering::render_for;
 use crate::http::params::{NoParams, UnixTime};
 use crate::http::{ApiError, ApiResult, Call, Caller, Read, Reply, User};
-use crate::scheduler;
 use crate::store::Tx;
 use crate::types::{MessageId, UserId};
 use serde::{Deserialize, Serialize};
@@ -88,10 +87,10 @@ pub async fn create_reminder(call: Call<User>, params: CreateParams) -> ApiResul
                  WHERE user_id IN (SELECT value FROM json_each(?1))";
             accounts.check_length("reminders", statement, MAX_OWNED_LENGTH)?;
             record::emit_added(tx, &row);
+            tx.wake_tasks_after_commit();
             Ok(row.reminder_id)
         })
         .await?;
-    scheduler::wake(&app);
     Reply::data(&CreatedReminder { reminder_id: id })
 }
 

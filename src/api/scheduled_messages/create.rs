@@ -12,7 +12,6 @@ use crate::domain::messages::rules::mentions;
 use crate::domain::rendering::{on_snapshot, render_for};
 use crate::http::params::{NoParams, UnixTime};
 use crate::http::{ApiError, ApiResult, Call, Caller, Read, Reply, User};
-use crate::scheduler;
 use crate::store::Tx;
 use crate::types::{JsonOrText, UserId};
 use serde::{Deserialize, Serialize};
@@ -117,10 +116,10 @@ pub async fn create_scheduled_message(
             check_length(tx, caller.user_id)?;
             references::set_scheduled(tx, row.sender_id, row.scheduled_message_id, &path_ids)?;
             record::emit_added(tx, &row);
+            tx.wake_tasks_after_commit();
             Ok(row.scheduled_message_id)
         })
         .await?;
-    scheduler::wake(&app);
     Reply::data(&CreatedScheduledMessage { scheduled_message_id: id })
 }
 

@@ -12,7 +12,6 @@ use crate::domain::messages::rules::mentions;
 use crate::domain::rendering::render_for;
 use crate::http::params::UnixTime;
 use crate::http::{ApiError, ApiResult, Call, Caller, Reply, RequestInfo, User};
-use crate::scheduler;
 use crate::store::Tx;
 use crate::types::{JsonOrText, UserId};
 use rusqlite::Connection;
@@ -104,7 +103,6 @@ pub async fn update_scheduled_message(call: Call<User>, params: UpdateParams) ->
     });
     let rendering = rendering.await?;
     call.write(move |tx, caller| update(tx, caller, params, rendering, info)).await?;
-    scheduler::wake(&app);
     Ok(Reply::ok())
 }
 
@@ -138,6 +136,7 @@ fn update(
     sql::update(tx, &row)?;
     check_length(tx, row.sender_id)?;
     record::emit_changed(tx, &row);
+    tx.wake_tasks_after_commit();
     Ok(())
 }
 
