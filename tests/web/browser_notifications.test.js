@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { clickText, enter, eventually, IS_FIREFOX, onElement, onElements, setUp, until, untilText } from "./harness.js";
+import { clickButton, clickText, enter, eventually, intercept, IS_FIREFOX, onElement, onElements, setUp, until, untilText, untilToast } from "./harness.js";
 
 const bench = setUp();
 const { at, go } = bench;
@@ -249,6 +249,30 @@ describe("push notifications", { skip: IS_FIREFOX }, () => {
     await untilText(page, "dialog button", "Turn on push notifications on this device");
     await eventually(async () => assert.equal((await ofServer(page)).subscription, null));
     await eventually(async () => assert.equal(await page.evaluate(() => localStorage.getItem("fake push")), null));
+  });
+
+  it("stay on if the logout fails, and end on this device after it", async () => {
+    const page = await open("Bob", "granted");
+    page.expected.push(/503/);
+    await clickText(page, "dialog button", "Turn on push notifications on this device");
+    await eventually(async () => assert.notEqual((await ofServer(page)).subscription, null));
+    await go(page, "#inbox");
+    let fails = true;
+    await intercept(page, (request) => fails && request.url().endsWith("/accounts/logout/") && [503, { result: "error", msg: "Busy" }]);
+    const logOut = async () => {
+      await until(page, () => !document.querySelector("dialog"));
+      await clickButton(page, "Your menu");
+      await clickText(page, "[role=menuitem]", "Log out");
+    };
+    const isSubscribed = () => page.evaluate(() => localStorage.getItem("fake push") !== null);
+    await logOut();
+    await untilToast(page, "Busy");
+    assert.notEqual((await ofServer(page)).subscription, null);
+    assert.equal(await isSubscribed(), true);
+    fails = false;
+    await logOut();
+    await page.waitForSelector("#id_username");
+    assert.equal(await isSubscribed(), false);
   });
 
   it("say what is in the way", async () => {

@@ -82,9 +82,9 @@ export async function leave(app) {
   const { endPush } = await import("./push.js");
   app.composer.save(true);
   await app.session.queue.close();
-  await endPush(app);
-  // The page goes on if that fails.
+  // The page goes on if that fails, and so do its push notifications.
   if (!(await app.session.attempt(logOut()))) return app.session.queue.start();
+  await endPush(app);
   await app.session.offline.erase();
   location.assign("/");
 }

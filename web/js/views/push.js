@@ -53,11 +53,14 @@ export async function renewPush(app) {
   await load();
 }
 
-/** Ends the subscription of this browser. @param {App} app */
+/** Ends the subscription of this browser after the session has ended: the server has ended its part with it. @param {App} app */
 export async function endPush(app) {
   keep(keyOf(app), null);
-  await Promise.allSettled([unsubscribePush(), api.unsubscribeWebPush()]);
+  await unsubscribePush().catch(() => {});
 }
+
+/** Turns push notifications off on this device. @param {App} app */
+const turnOff = (app) => Promise.allSettled([endPush(app), api.unsubscribeWebPush()]);
 
 /** The lines about push notifications on this device. @param {App} app @returns {import("../lib/dom.js").Child} */
 export function pushLines(app) {
@@ -96,7 +99,7 @@ export function pushLines(app) {
       null,
       button(
         t("Turn off on this device"),
-        change(() => endPush(app)),
+        change(() => turnOff(app)),
       ),
     ),
   );
