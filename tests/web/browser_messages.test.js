@@ -607,7 +607,7 @@ describe("a dialog that is still loading", () => {
     await untilText(ada, `[data-id="${id}"] .widget`, "Loading…");
     await eventually(() => assert.equal(held.length, 1));
     await held[0].abort();
-    await untilText(ada, `[data-id="${id}"] .widget`, "This could not be loaded.");
+    await untilEqual(ada, `[data-id="${id}"] .widget`, (widget) => widget.firstChild.data, "This could not be loaded.");
     await press(ada, "Control+k");
     await untilFocus(ada, "dialog input");
     await ada.keyboard.press("Escape");

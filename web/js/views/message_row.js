@@ -206,7 +206,7 @@ function pendingWidget(app, message, match) {
       () => {
         // A row that was drawn again has another one.
         if (element.isConnected) failed.add(load);
-        fill(element, t("This could not be loaded. {reason}", { reason: "" }), button(t("Try again"), load, "small"));
+        fill(element, t("This could not be loaded. {reason}", { reason: "" }).trim(), button(t("Try again"), load, "small"));
       },
     );
   };
