@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { clickButton, clickText, enter, eventually, intercept, IS_FIREFOX, onElement, onElements, setUp, until, untilText, untilToast } from "./harness.js";
+import { clickButton, clickText, enter, eventually, focusOn, intercept, IS_FIREFOX, onElement, onElements, setUp, until, untilText, untilToast } from "./harness.js";
 
 const bench = setUp();
 const { at, go } = bench;
@@ -79,6 +79,17 @@ describe("notifications", () => {
     await clickText(ada, "dialog button", "Turn on notifications");
     await untilText(ada, "dialog p", "This browser shows notifications.");
     await bench.go(ada, "#inbox");
+  });
+
+  it("are asked for by buttons that keep the focus while settings change", async () => {
+    const ada = await recording("Ada", "#inbox", "default");
+    await focusOn(ada, ".banner .link");
+    await bench.server.call("Ada", "PATCH", "/settings", { color_scheme: 2 });
+    await until(ada, () => document.documentElement.dataset.theme === "dark");
+    await bench.server.call("Ada", "PATCH", "/settings", { color_scheme: 1 });
+    assert.equal(await ada.evaluate(() => document.activeElement.textContent), "Not now");
+    await ada.keyboard.press("Enter");
+    await until(ada, () => document.querySelector(".banner").hidden);
   });
 
   it("say when the browser blocks them", async () => {

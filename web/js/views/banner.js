@@ -4,7 +4,7 @@
  */
 
 import { fill, h } from "../lib/dom.js";
-import { effect, onEnd, signal } from "../lib/signal.js";
+import { distinct, effect, onEnd, signal } from "../lib/signal.js";
 import { keep, kept } from "../lib/storage.js";
 import { t } from "../lib/words.js";
 import { askPermission, permission } from "../platform/notifications.js";
@@ -28,25 +28,30 @@ export function createBanner({ session, store }) {
     }, PATIENCE);
     onEnd(() => clearTimeout(timer));
   });
-  effect(() => {
+  // Drawn again only where it says something else: its buttons keep the focus.
+  const kind = distinct(() => {
     store.on("settings");
-    element.hidden = true;
-    if (isLate.value) {
-      element.hidden = false;
-      element.dataset.kind = "offline";
+    if (isLate.value) return "offline";
+    const isUndecided = !store.isVisitor && !asked.value && permission() === "default" && store.setting("enable_desktop_notifications");
+    return isUndecided ? "question" : null;
+  });
+  const done = () => {
+    keep("asked", "1");
+    asked.value = true;
+  };
+  effect(() => {
+    const now = kind.value;
+    element.hidden = now === null;
+    if (now === null) return;
+    element.dataset.kind = now;
+    if (now === "offline") {
       fill(
         element,
         store.isVisitor ? t("No connection") : t("No connection. Messages that you write are kept, and sent when the connection is back."),
         " ",
         h("button", { type: "button", class: "link", onclick: () => session.queue.kick() }, t("Try now")),
       );
-    } else if (!store.isVisitor && !asked.value && permission() === "default" && store.setting("enable_desktop_notifications")) {
-      element.hidden = false;
-      element.dataset.kind = "question";
-      const done = () => {
-        keep("asked", "1");
-        asked.value = true;
-      };
+    } else {
       fill(
         element,
         t("Would you like to be notified of messages for you?"),
