@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { click, clickButton, clickText, clickToast, countOf, eventually, focusOn, onElement, onElements, pressOn, selectIn, setUp, typeInto, until, untilAllEqual, untilEqual, untilFocus, untilStable, untilText } from "./harness.js";
+import { click, clickButton, clickText, clickToast, countOf, eventually, focusOn, intercept, onElement, onElements, pressOn, selectIn, setUp, typeInto, until, untilAllEqual, untilEqual, untilFocus, untilStable, untilText } from "./harness.js";
 
 const bench = setUp();
 const { as, at, go } = bench;
@@ -123,6 +123,22 @@ describe("emoji", () => {
       const { message } = await bench.server.call("Bob", "GET", `/messages/${id}`);
       assert.deepEqual(message.reactions.map((reaction) => reaction.emoji_code), ["1f44d"]);
     });
+  });
+
+  it("keep the focus when their names arrive late", async () => {
+    const { id } = await bench.server.send("Bob", "general", "thumbs", "Really?");
+    const ada = await as("Ada", await at("general", "thumbs"));
+    const held = [];
+    await intercept(ada, (request) => /\/emoji_api\.[^/]*json$/.test(new URL(request.url()).pathname) && held.push(request) > 0);
+    await pressOn(ada, `[data-id="${id}"]`, ":");
+    await untilFocus(ada, ".emoji-picker input");
+    await eventually(() => assert.equal(held.length, 1));
+    await ada.keyboard.press("ArrowDown");
+    await untilFocus(ada, ".emoji-grid button");
+    const focused = await ada.evaluate(() => document.activeElement.title);
+    await held[0].continue();
+    await until(ada, () => document.querySelectorAll(".emoji-grid button").length > 50);
+    assert.equal(await ada.evaluate(() => document.activeElement.title), focused);
   });
 });
 

@@ -73,6 +73,16 @@ export function showEmojiPicker(app, opener, pick, { hasTones = false } = {}) {
     grid.scrollTop = 0;
   }
 
+  /** Shows emoji that came late. The focus stays on its emoji or group. */
+  function showLate() {
+    const focused = document.activeElement;
+    const title = focused instanceof HTMLButtonElement && box.contains(focused) ? focused.title : null;
+    show();
+    if (title === null || box.contains(document.activeElement)) return;
+    const next = [...box.querySelectorAll("button")].find((button) => button.title === title);
+    (next ?? input).focus();
+  }
+
   /** Leads to a section. @param {string} title @param {CatalogEmoji} emoji */
   function tabButton(title, emoji) {
     const onclick = () => {
@@ -102,7 +112,7 @@ export function showEmojiPicker(app, opener, pick, { hasTones = false } = {}) {
     moveFocus(event, input, grid);
   });
   show();
-  void loadEmoji(app).then(show);
+  void loadEmoji(app).then(showLate);
   showPopover(opener, box, { label: t("Choose an emoji") });
 }
 
