@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { axeViolations, click, clickText, countOf, enter, eventually, onElement, onElements, pressOn, setUp, until, untilEqual, untilText } from "./harness.js";
+import { axeViolations, click, clickText, countOf, enter, eventually, onElement, onElements, pressOn, setUp, until, untilAllEqual, untilEqual, untilText } from "./harness.js";
 
 const bench = setUp();
 const { as, at, go } = bench;
@@ -128,13 +128,19 @@ describe("what is wide", () => {
     const name = `Wolf ${"Featherstone-".repeat(6)}haugh`;
     await server("Cleo", "PATCH", "/settings", { full_name: name });
     const sum = Array.from({ length: 40 }, (_, index) => `x_{${index}}`).join("+");
-    const texts = [`as $$${sum}$$ shows`, `* so $$${sum}$$`, `> and $$${sum}$$`, `\`\`\`math\n${sum}\n\`\`\``, `@**${name}** comes <time:2027-09-22T12:00:00Z> to ${"w".repeat(200)}`];
+    const texts = [`as $$${sum}$$ shows`, `* so $$${sum}$$`, `> and $$${sum}$$`, `\`\`\`math\n${sum}\n\`\`\``, `@**${name}** comes <time:2027-09-22T12:00:00Z> to ${"w".repeat(200)}`, "with $$\\rule{30em}{1em}$$, which is short"];
     const ids = [];
     for (const text of texts) ids.push((await bench.server.send("Bob", "general", "wide", text)).id);
     const ada = await as("Ada", await at("general", "wide"), { width: 320, height: 640, touch: true });
     await untilRows(ada, ids);
-    await until(ada, () => document.querySelectorAll(".message-row math").length === 4);
+    await until(ada, () => document.querySelectorAll(".message-row math").length === 5);
     await eventually(async () => assert.deepEqual(await tooWide(ada), []));
+    // Nothing is cut off that cannot be scrolled to.
+    const places = (formulas) => formulas.map((formula) => {
+      const isInside = formula.getBoundingClientRect().right <= formula.closest(".content").getBoundingClientRect().right + 1;
+      return isInside && formula.scrollWidth > formula.clientWidth && getComputedStyle(formula).overflowX;
+    });
+    await untilAllEqual(ada, ".message-row .katex:not(.katex-display *)", places, Array.from({ length: 4 }, () => "auto"));
     assert.deepEqual(await axeViolations(ada, "scrollable-region-focusable"), []);
     // The bar that stays in sight is one line.
     const topic = "w".repeat(60);

@@ -26,7 +26,7 @@ const BLOCKS = "p, li, h1, h2, h3, h4, h5, h6, td, th, .spoiler-header, .spoiler
 /** A text whose first letter is Hebrew, Arabic, or of another script from right to left. */
 const RIGHT_TO_LEFT = /^\P{L}*[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/u;
 
-/** Formulas with more characters than this, with their source, may be wider than a phone. */
+/** Formulas with more characters than this, with their source, may be wider than a phone. Shorter ones are measured. */
 const LONG_FORMULA = 40;
 
 /** Turns HTML of the server into nodes. @param {string} html @returns {DocumentFragment} */
@@ -132,6 +132,15 @@ function refine(app, root, message) {
       h("div", { class: "content__scroll", tabindex: "0", role: "region", "aria-label": t("Table") }, element.cloneNode(true)),
     ),
   );
+}
+
+/** Lets formulas scroll that are wider than their paragraph, as on phones. @param {HTMLElement} root */
+export function scrollWideFormulas(root) {
+  const formulas = /** @type {HTMLElement[]} */ ([...root.querySelectorAll(".content .katex:not([tabindex], .katex-display *, table *)")]);
+  const isWide = (/** @type {HTMLElement} */ formula) =>
+    formula.offsetWidth > (formula.closest(`${BLOCKS}, .content`)?.clientWidth ?? Number.POSITIVE_INFINITY) + 1;
+  // All are measured before the first change.
+  for (const formula of formulas.filter(isWide)) formula.tabIndex = 0;
 }
 
 /** @param {string | null} url */

@@ -15,6 +15,7 @@ import { timelineRows } from "../selectors/timeline_rows.js";
 import { directKey, topicKey } from "../store/conversations.js";
 import { createLoad } from "./load_state.js";
 import { attachActions } from "./message_actions.js";
+import { scrollWideFormulas } from "./message_content.js";
 import { retryWidgets, unfoldShort } from "./message_row.js";
 import { createMessageWindow } from "./message_window.js";
 import { createReadMarks } from "./read_marks.js";
@@ -119,6 +120,7 @@ export function createTimeline(app, terms) {
       items.set([...rows.map((row) => ({ row, epoch: model.epoch })), ...outgoing.map((item) => ({ outgoing: item, state: item.state }))]);
       numberRows(list, window.hasOldest() && window.hasNewest());
       unfoldShort(list);
+      scrollWideFormulas(list);
       fill(top, topContent(rows.length === 0));
     });
     list.setAttribute("aria-busy", String(!range.isLoaded));
@@ -249,6 +251,11 @@ export function createTimeline(app, terms) {
 
   /** Draws what changes. For the scope of the view. */
   function watch() {
+    // A narrower window, and spoilers that are opened.
+    const fitFormulas = () => scrollWideFormulas(list);
+    list.addEventListener("toggle", fitFormulas, true);
+    addEventListener("resize", fitFormulas);
+    onEnd(() => removeEventListener("resize", fitFormulas));
     effect(() => {
       store.on("rows");
       store.on("realm");
