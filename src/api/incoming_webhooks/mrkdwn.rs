@@ -5,11 +5,11 @@
 
 use super::text::{link, web_address};
 use crate::types::LAST_SECOND;
-use std::fmt::Write;
+use teamchat_markdown::{SlackPart, slack_marks};
 
 /// Converts a text.
 pub fn markdown(text: &str) -> String {
-    let mut converted = String::with_capacity(text.len() + 16);
+    let mut parts = Vec::with_capacity(text.len());
     let mut rest = text;
     // Text between backticks is code: a block between three, or within a line between one.
     while let Some(start) = rest.find('`') {
@@ -19,26 +19,26 @@ pub fn markdown(text: &str) -> String {
             inside.find(fence).filter(|end| *end > 0 && (fence == "```" || !inside[..*end].contains('\n')))
         else {
             let (before, after) = rest.split_at(start + fence.len());
-            converted.push_str(&formatted(before));
+            add_formatted(&mut parts, before);
             rest = after;
             continue;
         };
-        converted.push_str(&formatted(&rest[..start]));
+        add_formatted(&mut parts, &rest[..start]);
         let code = entities(&inside[..end]);
-        if fence == "```" {
+        parts.push(SlackPart::Markdown(if fence == "```" {
             let fence = teamchat_markdown::unused_fence(&code);
-            let before = if converted.is_empty() || converted.ends_with('\n') { "" } else { "\n" };
-            let _infallible = write!(converted, "{before}{fence}\n{}\n{fence}\n", code.trim_matches('\n'));
+            let before = if parts.last().is_none_or(SlackPart::ends_line) { "" } else { "\n" };
+            format!("{before}{fence}\n{}\n{fence}\n", code.trim_matches('\n'))
         } else {
-            let _infallible = write!(converted, "`{code}`");
-        }
+            format!("`{code}`")
+        }));
         rest = inside[end + fence.len()..]
             .strip_prefix('\n')
             .filter(|_| fence == "```")
             .unwrap_or(&inside[end + fence.len()..]);
     }
-    converted.push_str(&formatted(rest));
-    converted
+    add_formatted(&mut parts, rest);
+    slack_marks(&parts)
 }
 
 /// Replaces the three entities that Slack writes: `&lt;`, `&gt;` and `&amp;`.
@@ -46,26 +46,28 @@ pub fn entities(text: &str) -> String {
     text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
 }
 
-/// Converts a text without code.
-fn formatted(text: &str) -> String {
-    let mut converted = String::with_capacity(text.len() + 16);
+/// Adds a text without code.
+fn add_formatted(parts: &mut Vec<SlackPart>, text: &str) {
     let mut rest = text;
     while let Some((before, after)) = rest.split_once('<') {
-        converted.push_str(&styled(before));
+        add_words(parts, before);
         // The next `<` starts another reference, so the text in between is scanned only once.
         match after.find(['<', '>']) {
             Some(end) if end > 0 && after[end..].starts_with('>') => {
-                converted.push_str(&reference(&after[..end]));
+                parts.push(SlackPart::Markdown(reference(&after[..end])));
                 rest = &after[end + 1..];
             }
             _ => {
-                converted.push('<');
+                parts.push(SlackPart::Character('<'));
                 rest = after;
             }
         }
     }
-    converted.push_str(&styled(rest));
-    converted
+    add_words(parts, rest);
+}
+
+fn add_words(parts: &mut Vec<SlackPart>, words: &str) {
+    parts.extend(entities(words).chars().map(SlackPart::Character));
 }
 
 /// Converts the text between `<` and `>`.
@@ -102,72 +104,6 @@ fn reference(inside: &str) -> String {
     }
 }
 
-/// Converts the marks of bold, emphasized and deleted text at the edges of words.
-fn styled(text: &str) -> String {
-    let text = entities(text);
-    let characters: Vec<char> = text.chars().collect();
-    let mut converted = String::with_capacity(text.len() + 8);
-    let mut position = 0;
-    // Text within marks may have other marks: each opening mark is replaced, and its end is remembered.
-    let mut ends: Vec<(usize, &str)> = Vec::new();
-    while position < characters.len() {
-        if let Some(index) = ends.iter().position(|(end, _)| *end == position) {
-            converted.push_str(ends.remove(index).1);
-            position += 1;
-            continue;
-        }
-        let mark = match characters[position] {
-            '*' => "**",
-            '_' => "*",
-            '~' => "~~",
-            other => {
-                converted.push(other);
-                position += 1;
-                continue;
-            }
-        };
-        // A doubled mark is one of Markdown, which some programs send all the same.
-        let before = position.checked_sub(1).map(|before| characters[before]);
-        let is_inside = before.is_some_and(|before| is_word(before) || before == characters[position]);
-        match closing(&characters, position).filter(|_| !is_inside) {
-            Some(end) => {
-                ends.push((end, mark));
-                converted.push_str(mark);
-            }
-            None => converted.push(characters[position]),
-        }
-        position += 1;
-    }
-    converted
-}
-
-fn is_word(character: char) -> bool {
-    character.is_alphanumeric()
-}
-
-/// The position of the mark that closes the one at a position: in the same line, with text between, and no word after
-/// it.
-fn closing(characters: &[char], start: usize) -> Option<usize> {
-    /// The longest text between two marks, in characters, so that a text of marks alone takes little time.
-    const LONGEST: usize = 2000;
-    let mark = characters[start];
-    if characters.get(start + 1).is_none_or(|next| next.is_whitespace() || *next == mark) {
-        return None;
-    }
-    for end in start + 2..characters.len().min(start + LONGEST) {
-        match characters[end] {
-            '\n' => return None,
-            other if other == mark => {
-                let spaced = characters[end - 1].is_whitespace();
-                let word_after = characters.get(end + 1).is_some_and(|next| is_word(*next) || *next == mark);
-                return (!spaced && !word_after).then_some(end);
-            }
-            _ => {}
-        }
-    }
-    None
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -177,6 +113,12 @@ mod tests {
         let cases = [
             ("*bold* _em_ ~gone~", "**bold** *em* ~~gone~~"),
             ("*_both_*", "***both***"),
+            (
+                "*<https://x.example/1|Graph>* and _see <https://x.example/2|it>_",
+                "**[Graph](https://x.example/1)** and *see [it](https://x.example/2)*",
+            ),
+            ("*Use the `*` key*, ~<@U1|ada>~", "**Use the `*` key**, ~~@ada~~"),
+            ("*<https://x.example/1|Graph>\nnot bold*", "*[Graph](https://x.example/1)\nnot bold*"),
             ("2 * 3 * 4, snake_case_name, a*b*c", "2 * 3 * 4, snake_case_name, a*b*c"),
             ("*not\nbold*", "*not\nbold*"),
             ("**bold already** and ~~gone~~", "**bold already** and ~~gone~~"),

@@ -2,6 +2,7 @@
 
 use crate::moving::import::short_names;
 use std::collections::HashMap;
+use teamchat_markdown::{SlackPart, slack_marks};
 
 /// Names for mentions and links.
 #[derive(Debug, Default)]
@@ -13,117 +14,82 @@ pub struct Names {
 
 /// Converts a text. Code stays as it is, but for entities.
 pub fn to_markdown(text: &str, names: &Names) -> String {
-    let mut out = String::with_capacity(text.len() + 16);
+    let mut parts = Vec::with_capacity(text.len());
     let mut rest = text;
     while let Some(start) = rest.find('`') {
         let fence = if rest[start..].starts_with("```") { "```" } else { "`" };
         let inner = start + fence.len();
         let Some(length) = rest[inner..].find(fence) else { break };
-        out.push_str(&of_words(&rest[..start], names));
-        let code = decode(&links(&rest[inner..inner + length], names, false));
-        if fence.len() == 3 {
-            if !out.is_empty() && !out.ends_with('\n') {
-                out.push('\n');
-            }
-            out.extend(["```\n", code.trim_matches('\n'), "\n```\n"]);
+        add_words(&mut parts, &rest[..start], names);
+        let code = code(&rest[inner..inner + length]);
+        parts.push(SlackPart::Markdown(if fence.len() == 3 {
+            let before = if parts.last().is_none_or(SlackPart::ends_line) { "" } else { "\n" };
+            format!("{before}```\n{}\n```\n", code.trim_matches('\n'))
         } else {
-            out.extend(["`", &code, "`"]);
-        }
+            format!("`{code}`")
+        }));
         rest = &rest[inner + length + fence.len()..];
     }
-    out.push_str(&of_words(rest, names));
-    out.trim_end().to_owned()
+    add_words(&mut parts, rest, names);
+    slack_marks(&parts).trim_end().to_owned()
 }
 
-/// Converts a text without code.
-fn of_words(text: &str, names: &Names) -> String {
-    let text = marked(text, '*', "**");
-    let text = marked(&text, '~', "~~");
-    let text = marked(&text, '_', "*");
-    decode(&links(&short_names::in_text(&text), names, true))
+/// Adds a text without code.
+fn add_words(parts: &mut Vec<SlackPart>, text: &str, names: &Names) {
+    for (words, reference) in references(&short_names::in_text(text)) {
+        parts.extend(decode(words).chars().map(SlackPart::Character));
+        if let Some(reference) = reference {
+            let converted = link(reference, names).unwrap_or_else(|| format!("<{reference}>"));
+            parts.push(SlackPart::Markdown(decode(&converted)));
+        }
+    }
+}
+
+/// Converts code. Of links, only the text is kept.
+fn code(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for (before, reference) in references(text) {
+        out.push_str(before);
+        match reference.map(|reference| (reference, target_and_label(reference))) {
+            Some((_, (target, label))) if target.contains("://") => out.push_str(label.unwrap_or(target)),
+            Some((reference, _)) => out.extend(["<", reference, ">"]),
+            None => {}
+        }
+    }
+    decode(&out)
 }
 
 fn decode(text: &str) -> String {
     text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
 }
 
-/// Replaces pairs of a mark at borders of words, in one line.
-fn marked(text: &str, mark: char, with: &str) -> String {
-    let characters: Vec<char> = text.chars().collect();
-    let mut out = String::with_capacity(text.len());
-    let mut at = 0;
-    while at < characters.len() {
-        let Some(end) = end_of_mark(&characters, at, mark) else {
-            out.push(characters[at]);
-            at += 1;
-            continue;
-        };
-        out.push_str(with);
-        out.extend(&characters[at + 1..end]);
-        out.push_str(with);
-        at = end + 1;
-    }
-    out
-}
-
-/// The place of the mark that ends a marked text which begins at `at`.
-fn end_of_mark(text: &[char], at: usize, mark: char) -> Option<usize> {
-    let is_word = |character: Option<&char>| character.is_some_and(|c| c.is_alphanumeric() || *c == mark);
-    let before = at.checked_sub(1).and_then(|at| text.get(at));
-    if text[at] != mark || is_word(before) || before == Some(&'<') {
-        return None;
-    }
-    let first = text.get(at + 1)?;
-    if first.is_whitespace() || *first == mark {
-        return None;
-    }
-    // Marks within `<...>` are parts of links.
-    let mut depth = 0;
-    for (end, character) in text.iter().enumerate().skip(at + 1) {
-        match character {
-            '\n' => return None,
-            '<' => depth += 1,
-            '>' => depth = 0,
-            // The first one ends the text, or there is none.
-            _ if *character == mark && depth == 0 => {
-                let is_end = !text[end - 1].is_whitespace() && !is_word(text.get(end + 1));
-                return is_end.then_some(end);
+/// Splits a text at its references `<...>`: the text before each, and the text within. After the last one, there is only
+/// text.
+fn references(text: &str) -> impl Iterator<Item = (&str, Option<&str>)> {
+    let mut rest = Some(text);
+    std::iter::from_fn(move || {
+        let text = rest.take()?;
+        let found = text.split_once('<').and_then(|(before, after)| Some((before, after.split_once('>')?)));
+        Some(match found {
+            Some((before, (inside, after))) => {
+                rest = Some(after);
+                (before, Some(inside))
             }
-            _ => {}
-        }
-    }
-    None
+            None => (text, None),
+        })
+    })
 }
 
-/// Replaces `<...>`: mentions, channels and links. In code only their text is kept.
-fn links(text: &str, names: &Names, is_markup: bool) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(start) = rest.find('<') {
-        out.push_str(&rest[..start]);
-        let Some(length) = rest[start..].find('>') else {
-            rest = &rest[start..];
-            break;
-        };
-        let inner = &rest[start + 1..start + length];
-        let (target, label) = match inner.split_once('|') {
-            Some((target, label)) => (target, Some(label)),
-            None => (inner, None),
-        };
-        match link(target, label, names, is_markup) {
-            Some(converted) => out.push_str(&converted),
-            None => out.push_str(&rest[start..=start + length]),
-        }
-        rest = &rest[start + length + 1..];
+fn target_and_label(reference: &str) -> (&str, Option<&str>) {
+    match reference.split_once('|') {
+        Some((target, label)) => (target, Some(label)),
+        None => (reference, None),
     }
-    out.push_str(rest);
-    out
 }
 
-fn link(target: &str, label: Option<&str>, names: &Names, is_markup: bool) -> Option<String> {
-    if !is_markup {
-        return target.contains("://").then(|| label.unwrap_or(target).to_owned());
-    }
+/// Converts a reference: a mention, a channel or a link.
+fn link(reference: &str, names: &Names) -> Option<String> {
+    let (target, label) = target_and_label(reference);
     if matches!(target, "!everyone" | "!channel" | "!here") {
         return Some("@**all**".to_owned());
     }
@@ -177,6 +143,7 @@ mod tests {
             ("1 &lt; 2 &amp;&amp; 3 &gt; 2", "1 < 2 && 3 > 2"),
             ("use `*a*` &amp; `x &lt; y`", "use `*a*` & `x < y`"),
             ("see ```let _a_ = *b*;```", "see \n```\nlet _a_ = *b*;\n```"),
+            ("*use `a*b`* _<http://a.b/c|text>_", "**use `a*b`** *[text](http://a.b/c)*"),
             ("*:dog:* `:dog:` <https://a.b/:x:/c>", "**:puppy:** `:dog:` https://a.b/:x:/c"),
             ("an unfinished ` one", "an unfinished ` one"),
         ];
