@@ -148,14 +148,19 @@ async fn deliver(call: Call<Visitor>, params: DeliverParams) -> ApiResult<Reply<
         Ok(reply) => Ok(reply),
         Err(failure) => {
             let (error, notice) = failure.into_parts(integration, &call);
-            if error.status() >= 500 {
-                return Err(error);
-            }
-            if let Some(notice) = notice {
+            if let Some(notice) = notice.filter(|_| error.status() < 500) {
                 tell_owner(&call, caller, &params, notice).await?;
             }
             // As published: the sender cannot do anything about a missing channel, and the owner knows.
-            if error.code() == "STREAM_DOES_NOT_EXIST" { success(integration) } else { Err(error) }
+            if error.code() == "STREAM_DOES_NOT_EXIST" {
+                return success(integration);
+            }
+            if integration.name != IntegrationName::SlackIncoming {
+                return Err(error);
+            }
+            // Programs that know Slack show this text.
+            let text = error.msg().to_owned();
+            Err(error.with("ok", false).with("error", text))
         }
     }
 }

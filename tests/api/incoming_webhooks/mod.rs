@@ -343,6 +343,28 @@ async fn payloads_come_as_forms_and_texts_too() {
 }
 
 #[tokio::test]
+async fn errors_for_slack_clients_have_the_members_that_they_know() {
+    let server = TestServer::start().await;
+    let (owner, ada) = (server.owner().await, server.member("ada").await);
+    server.private_channel("secret", &[&owner]).await;
+    let api_key = key(&ada).await;
+    let deliver = |integration: &str, body: &str| {
+        let request = server.anonymous().request(Method::POST, &format!("/external/{integration}"));
+        let request = request.query(json!({"api_key": api_key, "stream": "secret"}));
+        request.body("application/json", body.to_owned()).send()
+    };
+    for (body, code, msg) in [
+        (r#"{"text": "hi"}"#, "BAD_REQUEST", "Not authorized to send to channel 'secret'"),
+        ("{", "INVALID_JSON", "Malformed JSON"),
+    ] {
+        let error = deliver("slack_incoming", body).await.error(400, code, msg);
+        assert_eq!((&error["ok"], &error["error"]), (&json!(false), &json!(msg)));
+    }
+    let error = deliver("json", "{").await.error(400, "INVALID_JSON", "Malformed JSON");
+    assert_eq!((error.get("ok"), error.get("error")), (None, None));
+}
+
+#[tokio::test]
 async fn payloads_use_wildcards_with_the_bots_permission() {
     let server = TestServer::start().await;
     let owner = server.owner().await;

@@ -74,6 +74,11 @@ fn members() -> Vec<(&'static str, Value, &'static str)> {
         ("desc", text.clone(), "With `BAD_NARROW`: what is wrong with the narrow."),
         ("entity", text.clone(), "With `CANNOT_DEACTIVATE_LAST_USER`: `user` or `organization owner`."),
         (
+            "error",
+            text.clone(),
+            "With errors of `slack_incoming`: the same text as `msg`, as Slack's clients expect.",
+        ),
+        (
             "errors",
             json!({"type": ["array", "object"], "additionalProperties": {}}),
             "With `INVITATION_FAILED`: lists of an email, the reason, and whether the account is deactivated. With \
@@ -98,6 +103,7 @@ fn members() -> Vec<(&'static str, Value, &'static str)> {
             "With `CANNOT_DEACTIVATE_GROUP_IN_USE`: what refers to the group, by `type`: `realm`, `channel`, \
              `user_group` or `subgroup`.",
         ),
+        ("ok", boolean.clone(), "With errors of `slack_incoming`: always false, as Slack's clients expect."),
         ("parameters", text.clone(), "Parameters that exclude each other, separated by commas."),
         ("queue_id", text.clone(), "With `BAD_EVENT_QUEUE_ID`: the queue."),
         ("retry-after", json!({"type": "number"}), "With `RATE_LIMIT_HIT`: seconds to wait."),
