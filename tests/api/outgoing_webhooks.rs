@@ -216,6 +216,47 @@ async fn a_mention_in_a_channel_is_posted_where_the_bot_may_read() {
     messages(&mut queue, 1).await;
 }
 
+// conformance: sub-80
+#[tokio::test]
+async fn replies_may_have_choices() {
+    let server = server().await;
+    let ada = server.member("ada").await;
+    let choice = json!({"type": "multiple_choice", "short_name": "A", "long_name": "yes", "reply": "A"});
+    let form = json!({"widget_type": "zform",
+        "extra_data": {"type": "choices", "heading": "Well?", "choices": [choice]}});
+    let answer = json!({"content": "Well?", "widget_content": form.to_string()}).to_string();
+    let long = json!({"content": "Well?", "widget_content": "x".repeat(10_001)}).to_string();
+    let hook = Hook::answering(&[
+        (200, answer.as_str()),
+        (200, r#"{"content": "Well?", "widget_content": {"widget_type": "zform"}}"#),
+        (200, r#"{"content": "Well?", "widget_content": "{}"}"#),
+        (200, long.as_str()),
+    ]);
+    let bot = bot(&ada, &hook.url(), 1).await;
+    let mut queue = register(&ada).await;
+    send_direct(&ada, bot, "quiz").await;
+    hook.request();
+    assert_eq!(messages(&mut queue, 2).await[1].2, "Well?");
+    let newest =
+        ada.get("/messages", json!({"anchor": "newest", "num_before": 1, "num_after": 0})).await.ok();
+    let data = &newest["messages"][0]["submessages"][0];
+    assert_eq!((&data["msg_type"], &data["sender_id"]), (&json!("widget"), &json!(bot)));
+    assert_eq!(serde_json::from_str::<Value>(data["content"].as_str().unwrap()).unwrap(), form);
+    for msg in [
+        "Widgets: API programmer sent invalid JSON content",
+        "Widgets: widget_type is not in widget_content",
+        "widget_content is too long (limit: 10000 characters)",
+    ] {
+        send_direct(&ada, bot, "quiz").await;
+        hook.request();
+        let said = messages(&mut queue, 3).await;
+        let failure = format!("Failure! {msg}");
+        assert!(said.iter().any(|(sender, _, content)| *sender == bot && *content == failure), "{said:?}");
+        // The next failure is reported too.
+        ada.patch(&format!("/bots/{bot}"), json!({"service_payload_url": hook.url()})).await.ok();
+    }
+}
+
 #[tokio::test]
 async fn replies_are_limited_by_the_bots_permission_to_mention() {
     let server = server().await;

@@ -1,6 +1,6 @@
 //! Posts due messages, and handles the responses: replies, retries and reports of failures.
 
-use crate::api::outgoing_webhooks::payload::Payload;
+use crate::api::outgoing_webhooks::payload::{BotReply, Payload};
 use crate::api::outgoing_webhooks::post::Failure;
 use crate::api::outgoing_webhooks::report::Report;
 use crate::api::outgoing_webhooks::slots::Slots;
@@ -9,12 +9,14 @@ use crate::app::App;
 use crate::auth::Ctx;
 use crate::domain::access::messages::MessageAccess;
 use crate::domain::bots::Service;
+use crate::domain::limits::{MAX_MESSAGE_LENGTH, check_length};
 use crate::domain::messages::create::{OutgoingMessage, send};
 use crate::domain::messages::destination::Destination;
 use crate::domain::messages::markup::Location;
 use crate::domain::messages::record::MessageRow;
 use crate::domain::messages::webhook_queue;
 use crate::domain::messages::webhook_queue::QueuedRow;
+use crate::domain::messages::widget::Widget;
 use crate::domain::notices::bots::notify_owner;
 use crate::domain::rendering::{on_snapshot, render_for};
 use crate::domain::rows::user::UserRow;
@@ -83,7 +85,7 @@ enum Outcome {
     /// Posted; the bot does not reply.
     Quiet,
     /// Posted; the bot sends this reply.
-    Reply(String, Answer),
+    Reply(BotReply, Answer),
     /// Failed permanently.
     Failed(Report),
     /// Failed, to be retried later.
@@ -116,7 +118,7 @@ async fn deliver(app: &App, row: QueuedRow) -> ApiResult<()> {
     };
     let report = match outcome {
         Outcome::Quiet => None,
-        Outcome::Reply(content, answer) => match send_reply(app, &row, &prepared, content).await {
+        Outcome::Reply(reply, answer) => match send_reply(app, &row, &prepared, reply).await {
             Ok(()) => return Ok(()),
             Err(error) if error.is_transient() => return Err(error),
             Err(error) => Some(Report::refused(error.msg(), &answer)),
@@ -155,7 +157,7 @@ fn outcome_of(interface: i64, answer: Result<Answer, Failure>) -> Outcome {
         Ok(answer) if !(200..300).contains(&answer.status) => Outcome::Failed(Report::status(&answer)),
         Ok(answer) => match payload::reply(interface, &answer) {
             Ok(None) => Outcome::Quiet,
-            Ok(Some(content)) => Outcome::Reply(content, answer),
+            Ok(Some(reply)) => Outcome::Reply(reply, answer),
             Err(msg) => Outcome::Failed(Report::refused(&msg, &answer)),
         },
     }
@@ -191,8 +193,14 @@ fn address_of(connection: &Connection, message: &MessageRow) -> ApiResult<Option
 }
 
 /// Sends the bot's reply to the conversation.
-async fn send_reply(app: &App, row: &QueuedRow, prepared: &Prepared, content: String) -> ApiResult<()> {
-    let draft = draft(app, prepared, &content).await?;
+async fn send_reply(app: &App, row: &QueuedRow, prepared: &Prepared, reply: BotReply) -> ApiResult<()> {
+    // As published, it is JSON in a text.
+    let widget = reply.widget_content.as_ref().map(|widget| widget.as_str().unwrap_or_default());
+    let widget = widget.map(|widget| {
+        check_length("widget_content", widget, MAX_MESSAGE_LENGTH)?;
+        Widget::parse(widget)
+    });
+    let draft = draft(app, prepared, &reply.content, widget.transpose()?).await?;
     let (id, bot_id) = (row.id, prepared.bot.user_id);
     let job = move |tx: &mut Tx<'_>| -> ApiResult<()> {
         if !webhook_queue::remove(tx, id)? {
@@ -214,7 +222,12 @@ fn send_as_bot(tx: &mut Tx<'_>, bot_id: UserId, draft: OutgoingMessage) -> ApiRe
 }
 
 /// Renders a reply of the bot.
-async fn draft(app: &App, prepared: &Prepared, content: &str) -> ApiResult<Option<OutgoingMessage>> {
+async fn draft(
+    app: &App,
+    prepared: &Prepared,
+    content: &str,
+    widget: Option<Widget>,
+) -> ApiResult<Option<OutgoingMessage>> {
     let origin = app.options.public_url.clone().unwrap_or_default();
     let now = app.clock.seconds();
     let content = messages::rules::content(content)?;
@@ -222,14 +235,15 @@ async fn draft(app: &App, prepared: &Prepared, content: &str) -> ApiResult<Optio
     on_snapshot(app, None, &[&text], move |snapshot| {
         let Some(address) = address_of(snapshot, &message)? else { return Ok(None) };
         let rendered = render_for(Ctx::new(snapshot, &caller, now), &origin, &content)?;
-        Ok(Some(OutgoingMessage::new(address, content, rendered, CLIENT.to_owned())))
+        let message = OutgoingMessage::new(address, content, rendered, CLIENT.to_owned());
+        Ok(Some(OutgoingMessage { widget, ..message }))
     })
     .await
 }
 
 /// Reports a failure to the conversation, and to the bot's owner if they were not notified of one recently.
 async fn fail(app: &App, row: QueuedRow, prepared: Prepared, report: Report) -> ApiResult<()> {
-    let draft = draft(app, &prepared, &report.reply).await?;
+    let draft = draft(app, &prepared, &report.reply, None).await?;
     let job = move |tx: &mut Tx<'_>| -> ApiResult<()> {
         if !webhook_queue::remove(tx, row.id)? {
             return Ok(());

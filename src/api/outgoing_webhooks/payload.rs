@@ -97,9 +97,18 @@ fn form(
     Ok(Some(Payload { content_type: "application/x-www-form-urlencoded", body }))
 }
 
+/// A reply of the bot.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BotReply {
+    /// Markdown.
+    pub content: String,
+    /// The parameter `widget_content` of a message; not checked yet.
+    pub widget_content: Option<Value>,
+}
+
 /// Parses the bot's reply, if any, from the response of the other server. Fails with the published message if the
 /// response is invalid.
-pub fn reply(interface: i64, answer: &Answer) -> Result<Option<String>, Cow<'static, str>> {
+pub fn reply(interface: i64, answer: &Answer) -> Result<Option<BotReply>, Cow<'static, str>> {
     let text = answer.text().map_err(|error| match error {
         CharsetError::Unknown(_) => Cow::Owned(error.to_string()),
         CharsetError::Malformed(_) => INVALID_JSON,
@@ -112,15 +121,18 @@ pub fn reply(interface: i64, answer: &Answer) -> Result<Option<String>, Cow<'sta
     let answer = answer.as_object().ok_or(Cow::Borrowed("Invalid response format"))?;
     let is_set =
         |name: &str| answer.get(name).is_some_and(|value| !matches!(value, Value::Null | Value::Bool(false)));
-    let text = if interface != OWN {
-        answer.get("text")
+    let (content, widget) = if interface != OWN {
+        (answer.get("text"), None)
     } else if is_set("response_not_required") {
-        None
+        (None, None)
+    } else if let Some(content) = answer.get("response_string") {
+        (Some(content), None)
     } else {
-        answer.get("response_string").or_else(|| answer.get("content"))
+        (answer.get("content"), answer.get("widget_content").filter(|widget| !widget.is_null()))
     };
-    let text = text.map(|text| text.as_str().map_or_else(|| text.to_string(), str::to_owned));
-    Ok(text.filter(|text| !text.trim().is_empty()))
+    let content = content.map(|text| text.as_str().map_or_else(|| text.to_string(), str::to_owned));
+    let content = content.filter(|text| !text.trim().is_empty());
+    Ok(content.map(|content| BotReply { content, widget_content: widget.cloned() }))
 }
 
 #[cfg(test)]
@@ -146,7 +158,8 @@ mod tests {
         ];
         for (content_type, body, expected) in cases {
             let found = reply(1, &answer(content_type, body));
-            let found = found.as_ref().map(|text| text.as_deref().unwrap()).map_err(|msg| &**msg);
+            let found = found.as_ref().map(|reply| reply.as_ref().unwrap().content.as_str());
+            let found = found.map_err(|msg| &**msg);
             assert_eq!(found, expected, "{content_type}");
         }
     }
@@ -172,8 +185,17 @@ mod tests {
         ];
         for (interface, answer, expected) in cases {
             let found = reply(interface, &self::answer("application/json", answer));
-            let found = found.as_ref().map(|text| text.as_deref()).map_err(|msg| &**msg);
-            assert_eq!(found, expected, "{answer}");
+            let found = found.as_ref().map(|reply| reply.as_ref().map(|reply| reply.content.as_str()));
+            assert_eq!(found.map_err(|msg| &**msg), expected, "{answer}");
+        }
+        for (interface, answer, expected) in [
+            (1, r#"{"content": "hi", "widget_content": "{}"}"#, Some(json!("{}"))),
+            (1, r#"{"content": "hi", "widget_content": null}"#, None),
+            (1, r#"{"response_string": "hi", "widget_content": "{}"}"#, None),
+            (2, r#"{"text": "hi", "widget_content": "{}"}"#, None),
+        ] {
+            let found = reply(interface, &self::answer("application/json", answer)).unwrap().unwrap();
+            assert_eq!(found.widget_content, expected, "{answer}");
         }
     }
 }
