@@ -9,7 +9,7 @@ use super::scope::{Scope, digest};
 use super::tables::REALM;
 use super::tables::{Rows, Tables, emoji_file_name, id_in, time};
 use crate::domain::files::blobs::BlobReader;
-use crate::domain::files::names::is_path_id;
+use crate::domain::files::names::{is_path_id, is_short, short_name};
 use crate::domain::images::public;
 use crate::domain::images::realm::RealmImage;
 use crate::domain::{emoji, realm};
@@ -22,6 +22,8 @@ use std::io::Write;
 struct Upload {
     owner: UserId,
     path_id: String,
+    /// Its path below the folder of uploads: the path id, unless that is too long for file systems.
+    path: String,
     size: u64,
     create_time: i64,
     content_id: i64,
@@ -107,7 +109,8 @@ fn for_each_upload(
         .prepare("SELECT id, user_id, path_id, size, create_time, content_id FROM attachment ORDER BY id")?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
-        let (messages, scheduled) = linking(connection, exported, row.get(0)?)?;
+        let id = row.get(0)?;
+        let (messages, scheduled) = linking(connection, exported, id)?;
         if messages.is_empty() && scheduled.is_empty() {
             continue;
         }
@@ -116,8 +119,10 @@ fn for_each_upload(
             outside += 1;
             continue;
         }
+        let renamed = || format!("{REALM}/{}", short_name(id, &path_id));
         each(Upload {
             owner: row.get(1)?,
+            path: if is_short(&path_id) { path_id.clone() } else { renamed() },
             path_id,
             size: row.get::<_, i64>(3)?.unsigned_abs(),
             create_time: row.get(4)?,
@@ -137,13 +142,15 @@ fn uploads<W: Write>(
     archive.add_written("uploads/records.json", |out| {
         let mut list = List::begin(out)?;
         for_each_upload(connection, exported, |upload| {
-            list.push(&record(scope, upload.owner, &upload.path_id, upload.size, upload.create_time))
+            let mut record = record(scope, upload.owner, &upload.path, upload.size, upload.create_time);
+            record["s3_path"] = upload.path_id.into();
+            list.push(&record)
         })?;
         list.end()
     })?;
     for_each_upload(connection, exported, |upload| {
         let content = BlobReader::new(connection, upload.content_id);
-        archive.add(&format!("uploads/{}", upload.path_id), upload.size, content)
+        archive.add(&format!("uploads/{}", upload.path), upload.size, content)
     })
 }
 

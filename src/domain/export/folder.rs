@@ -7,11 +7,11 @@ use crate::domain::emoji;
 use crate::domain::files;
 use crate::domain::files::blobs::BlobReader;
 use crate::domain::files::media_types::is_harmless_in_folder;
-use crate::domain::files::names::is_path_id;
+use crate::domain::files::names::{is_path_id, short_name};
 use crate::domain::images::public;
 use crate::store::{ScratchFolder, private_file};
 use rusqlite::Connection;
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -45,15 +45,26 @@ impl Folder {
         Ok(file.flush()?)
     }
 
-    /// Writes an uploaded file below `files`.
-    fn write_upload(&self, connection: &Connection, path_id: &str) -> Result<bool> {
+    /// Writes an uploaded file, and returns its path. A file that a browser may show as a page is named as a text: its scripts
+    /// could read the messages in the folder.
+    fn write_upload(&self, connection: &Connection, path_id: &str) -> Result<Option<String>> {
         // An earlier import may have taken any path from its archive.
         let row = if is_path_id(path_id) { files::by_path_id(connection, path_id)? } else { None };
-        let Some(row) = row else { return Ok(false) };
-        let mut out = self.create(&upload_name(path_id))?;
+        let Some(row) = row else { return Ok(None) };
+        let ending = if is_harmless_in_folder(path_id) { "" } else { ".txt" };
+        let own = format!("files/{path_id}{ending}");
+        let (path, mut out) = match self.create(&own) {
+            Ok(out) => (own, out),
+            // The name is too long for the file system, or another file is in its place.
+            Err(_) => {
+                let other = format!("files/renamed/{}{ending}", short_name(row.id, path_id));
+                let out = self.create(&other)?;
+                (other, out)
+            }
+        };
         io::copy(&mut BlobReader::new(connection, row.content_id), &mut out)?;
         out.flush()?;
-        Ok(true)
+        Ok(Some(path))
     }
 
     /// Gives the folder its name.
@@ -62,40 +73,36 @@ impl Folder {
     }
 }
 
-/// The path of an uploaded file. One that a browser may show as a page is named as a text: its scripts could read the messages in
-/// the folder.
-fn upload_name(path_id: &str) -> String {
-    let ending = if is_harmless_in_folder(path_id) { "" } else { ".txt" };
-    format!("files/{path_id}{ending}")
-}
-
-/// The uploaded files and custom emoji that messages of a readable export show.
+/// The uploaded files and custom emoji that messages of a readable export show, by path id and by file, with their paths in the
+/// folder.
 pub struct Linked {
-    uploads: BTreeSet<String>,
-    emoji: BTreeSet<String>,
+    uploads: BTreeMap<String, String>,
+    emoji: BTreeMap<String, String>,
 }
 
 impl Linked {
     /// Writes custom emoji, and begins without uploaded files.
     pub fn begin(folder: &Folder, connection: &Connection) -> Result<Self> {
-        let mut names = BTreeSet::new();
+        let mut paths = BTreeMap::new();
         for row in emoji::all(connection)? {
-            // A backup from elsewhere can have any path here.
-            if !is_path_id(&row.file) || !is_harmless_in_folder(&row.file) {
-                continue;
-            }
+            // A backup from elsewhere can have any path here, of which only a known ending is used.
+            let ending = row.file.rsplit_once('.').filter(|_| is_harmless_in_folder(&row.file));
+            let Some((_, ending)) = ending else { continue };
             if let Some((_, content)) = public::load(connection, &emoji::image_path(&row.file))? {
-                folder.write(&format!("emoji/{}", row.file), &content)?;
-                names.insert(row.file);
+                let path = format!("emoji/{}.{ending}", row.id);
+                folder.write(&path, &content)?;
+                paths.insert(row.file, path);
             }
         }
-        Ok(Self { uploads: BTreeSet::new(), emoji: names })
+        Ok(Self { uploads: BTreeMap::new(), emoji: paths })
     }
 
     /// Writes an uploaded file, once.
     pub fn add(&mut self, folder: &Folder, connection: &Connection, path_id: &str) -> Result<()> {
-        if !self.uploads.contains(path_id) && folder.write_upload(connection, path_id)? {
-            self.uploads.insert(path_id.to_owned());
+        if !self.uploads.contains_key(path_id)
+            && let Some(path) = folder.write_upload(connection, path_id)?
+        {
+            self.uploads.insert(path_id.to_owned(), path);
         }
         Ok(())
     }
@@ -108,11 +115,11 @@ impl Linked {
     /// The address in the folder of an address of this server; `up` leads from the page to the folder.
     pub fn address(&self, url: &str, up: &str) -> Option<String> {
         if let Some(file) = emoji_file(url) {
-            return self.emoji.contains(file).then(|| format!("{up}emoji/{file}"));
+            return self.emoji.get(file).map(|path| format!("{up}{path}"));
         }
-        let path = percent_encoding::percent_decode_str(upload_path(url)?).decode_utf8().ok()?;
-        let name = upload_name(&path);
-        let encoded = percent_encoding::utf8_percent_encode(&name, percent_encoding::NON_ALPHANUMERIC);
-        self.uploads.contains(&*path).then(|| format!("{up}{}", encoded.to_string().replace("%2F", "/")))
+        let path_id = percent_encoding::percent_decode_str(upload_path(url)?).decode_utf8().ok()?;
+        let path = self.uploads.get(&*path_id)?;
+        let encoded = percent_encoding::utf8_percent_encode(path, percent_encoding::NON_ALPHANUMERIC);
+        Some(format!("{up}{}", encoded.to_string().replace("%2F", "/")))
     }
 }

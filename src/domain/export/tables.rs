@@ -1,7 +1,7 @@
 //! Tables of an archive as JSON, written row by row, and rows made of the results of statements.
 
 use super::error::Result;
-use crate::domain::files::names::is_path_id;
+use crate::domain::files::names::{is_path_id, is_short};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Params, Row};
 use serde::Serialize;
@@ -156,5 +156,5 @@ pub fn id_in(row: &Record, column: &str) -> i64 {
 /// The name of the image of a custom emoji in the archive.
 pub fn emoji_file_name(id: i64, file: &str) -> String {
     // A backup from elsewhere can have any path here.
-    if is_path_id(file) { file.to_owned() } else { format!("{id}.png") }
+    if is_path_id(file) && is_short(file) { file.to_owned() } else { format!("{id}.png") }
 }

@@ -10,6 +10,12 @@ const MAX_LENGTH: usize = 255;
 /// The longest name in a URL, in characters.
 const MAX_PATH_LENGTH: usize = 100;
 
+/// The longest part of a path in exports, in bytes. File systems allow 255, with the endings that exports add.
+const MAX_PART_LENGTH: usize = 240;
+
+/// The most characters of its name that a renamed file keeps, in exports.
+const KEPT_LENGTH: usize = 50;
+
 /// The name of files whose own name has no usable characters.
 const NAMELESS: &str = "uploaded-file";
 
@@ -50,6 +56,17 @@ pub fn new_path_id(realm_id: i64, name: &str) -> String {
 /// True if a path id names a file below the folder of uploads, and nothing outside of it.
 pub fn is_path_id(path_id: &str) -> bool {
     path_id.split('/').all(|part| !matches!(part, "" | "." | "..")) && !path_id.contains('\0')
+}
+
+/// True if the path is short enough for file systems.
+pub fn is_short(path_id: &str) -> bool {
+    path_id.split('/').all(|part| part.len() <= MAX_PART_LENGTH)
+}
+
+/// A name for a file whose path cannot be that of a file: its id, and the end of its name, with the extension.
+pub fn short_name(id: i64, path_id: &str) -> String {
+    let name = path_id.rsplit('/').next().unwrap_or_default();
+    format!("{id}-{}", last_characters(name, KEPT_LENGTH))
 }
 
 fn last_characters(text: &str, count: usize) -> &str {
@@ -99,6 +116,15 @@ mod tests {
             assert_eq!(stored_name(given), expected, "{given:?}");
         }
         assert_eq!(stored_name(&"é".repeat(300)).chars().count(), MAX_LENGTH);
+    }
+
+    #[test]
+    fn short_names_keep_the_extension() {
+        assert!(is_short("1/ab/c/日本語.txt") && is_short(&"x/".repeat(300)));
+        let long = format!("1/ab/c/{}.txt", "日".repeat(96));
+        assert!(!is_short(&long));
+        assert_eq!(short_name(7, &long), format!("7-{}.txt", "日".repeat(46)));
+        assert_eq!(short_name(7, "deck"), "7-deck");
     }
 
     #[test]

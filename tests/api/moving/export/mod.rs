@@ -9,6 +9,7 @@ mod modes;
 mod readable;
 mod schema;
 
+use super::import::Import;
 use crate::harness::pictures::png;
 use crate::harness::{Client, START, TestServer};
 use crate::upgrades::populate::populate;
@@ -417,6 +418,30 @@ async fn paths_that_lead_out_of_the_archive_are_left_out() {
     assert_eq!(left_out, Some(&json!({"what": "uploaded files", "count": 2, "why": why})));
     let emoji = &archive.table("zerver_realmemoji")[0];
     assert_eq!(emoji["file_name"], format!("{}.png", emoji["id"]));
+}
+
+/// A name of 100 characters can have more bytes than file systems allow.
+#[tokio::test]
+async fn files_with_long_names_are_renamed() {
+    let server = TestServer::start().await;
+    let owner = server.owner().await;
+    let stream_id = server.channel("harbour", &[&owner]).await;
+    let name = format!("{}.txt", "日".repeat(96));
+    let request = owner.request(Method::POST, "/user_uploads");
+    let sent = request.multipart((), &[("file", name.as_str(), b"oars")]).send().await.ok();
+    owner.send(stream_id, "files", &format!("the [list]({})", sent["url"].as_str().unwrap())).await;
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("house.tar.gz");
+    assert!(run(&server.database(), &out, &[]).status.success());
+    let archive = Archive::read(&std::fs::read(&out).unwrap());
+    assert_sound(&archive);
+    let row = &archive.table("zerver_attachment")[0];
+    let path = format!("1/{}-{}.txt", row["id"], "日".repeat(46));
+    let record = &archive.json("uploads/records.json")[0];
+    assert_eq!((&record["path"], &record["s3_path"]), (&json!(path), &row["path_id"]));
+    assert_eq!(archive.files[&format!("uploads/{path}")], b"oars");
+    let imported = Import::new("zulip").run_on(&out, &["--json"]);
+    assert!(imported.status.success(), "{}", String::from_utf8_lossy(&imported.stderr));
 }
 
 /// Each message of a large channel has many receivers, so a file has fewer messages.

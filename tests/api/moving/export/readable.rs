@@ -105,6 +105,41 @@ async fn files_stay_in_the_folder() {
     assert_eq!(beside, ["bob"]);
 }
 
+/// A name of 100 characters can have more bytes than file systems allow, and a restored backup may be of strangers.
+#[tokio::test]
+async fn files_with_long_names_are_renamed() {
+    let server = TestServer::start().await;
+    let owner = server.owner().await;
+    let harbour = server.channel("harbour", &[&owner]).await;
+    let name = format!("{}.txt", "日".repeat(96));
+    let request = owner.request(Method::POST, "/user_uploads");
+    let sent = request.multipart((), &[("file", name.as_str(), b"oars")]).send().await.ok();
+    let emoji = owner.request(Method::POST, "/realm/emoji/oar_lock");
+    emoji.multipart((), &[("file", "oar.png", &png(60, 60))]).send().await.ok();
+    let long = "x".repeat(300);
+    let path =
+        format!("UPDATE public_image SET path = 'emoji/images/{long}.png' WHERE path LIKE 'emoji/images/%'");
+    server.sql(&format!("{path}; UPDATE realm_emoji SET file = '{long}.png'")).await;
+    let url = sent["url"].as_str().unwrap();
+    owner.send(harbour, "files", &format!("the [list]({url}) :oar_lock:")).await;
+    let id = server.column("SELECT id FROM attachment").await;
+    let renamed = format!("files/renamed/{}-{}.txt", id[0], "日".repeat(46));
+    let link = renamed.replace('-', "%2D").replace('.', "%2E").replace('日', "%E6%97%A5");
+    let id = server.column("SELECT id FROM realm_emoji").await;
+    let image = format!("emoji/{}.png", id[0]);
+    let folder = tempfile::tempdir().unwrap();
+    for arguments in [&["html"][..], &["person", owner.email.as_str()]] {
+        let out = folder.path().join(arguments[0]);
+        let report = export(&server.database(), &[arguments, &[out.to_str().unwrap()]].concat());
+        let found = files(&out);
+        assert_eq!((&report["files"], found[&renamed].as_str()), (&json!(1), "oars"));
+        assert!(found.contains_key(&image), "{:?}", found.keys());
+        for address in [&link, &image] {
+            assert!(found.values().any(|page| page.contains(&format!("{address}\""))), "{address}");
+        }
+    }
+}
+
 #[tokio::test]
 async fn the_data_of_a_person_has_what_they_did() {
     let server = TestServer::start().await;
