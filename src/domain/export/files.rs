@@ -8,7 +8,7 @@ use super::report::LeftOut;
 use super::scope::{Scope, digest};
 use super::tables::REALM;
 use super::tables::{Rows, Tables, emoji_file_name, id_in, time};
-use crate::domain::files::blobs::BlobReader;
+use crate::domain::files::blobs::{BlobReader, STORED_SIZE};
 use crate::domain::files::names::{is_path_id, is_short, short_name};
 use crate::domain::images::public;
 use crate::domain::images::realm::RealmImage;
@@ -84,9 +84,11 @@ fn linking(connection: &Connection, exported: &Exported, id: i64) -> Result<(Vec
 fn attachments(rows: &mut Rows<'_>, connection: &Connection, exported: &Exported) -> Result<()> {
     rows.select(
         connection,
-        "SELECT id, 1 AS realm, user_id AS owner, path_id, name AS file_name, size, content_type,
-             create_time AS \"create_time@\", NULL AS is_realm_public, NULL AS is_web_public
-         FROM attachment ORDER BY id",
+        &format!(
+            "SELECT id, 1 AS realm, user_id AS owner, path_id, name AS file_name, {STORED_SIZE} AS size,
+                 content_type, create_time AS \"create_time@\", NULL AS is_realm_public, NULL AS is_web_public
+             FROM attachment ORDER BY id"
+        ),
         [],
         |row| {
             let (messages, scheduled) = linking(connection, exported, id_in(row, "id"))?;
@@ -105,8 +107,9 @@ fn for_each_upload(
     mut each: impl FnMut(Upload) -> Result<()>,
 ) -> Result<u64> {
     let mut outside = 0;
-    let mut statement = connection
-        .prepare("SELECT id, user_id, path_id, size, create_time, content_id FROM attachment ORDER BY id")?;
+    let mut statement = connection.prepare(&format!(
+        "SELECT id, user_id, path_id, {STORED_SIZE}, create_time, content_id FROM attachment ORDER BY id"
+    ))?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
         let id = row.get(0)?;

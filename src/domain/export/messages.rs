@@ -104,9 +104,10 @@ impl Exported {
                 continue;
             }
             let recipient = match (users, row.get(2)?) {
-                (Some(users), _) => {
-                    recipients.of_direct(&serde_json::from_str::<Vec<UserId>>(&users)?, sender)
-                }
+                // A backup from elsewhere can have any text here.
+                (Some(users), _) => serde_json::from_str::<Vec<UserId>>(&users)
+                    .ok()
+                    .and_then(|users| recipients.of_direct(&users, sender)),
                 (None, Some(stream_id)) => recipients.of_channel(stream_id),
                 (None, None) => None,
             };

@@ -188,7 +188,8 @@ fn bot_configuration(rows: &mut Rows<'_>, connection: &Connection, scope: &Scope
         if !scope.shares(user_id) {
             continue;
         }
-        let mut values: Record = serde_json::from_str(&bot.get::<_, String>(1)?)?;
+        // A backup from elsewhere can have any text here.
+        let mut values: Record = serde_json::from_str(&bot.get::<_, String>(1)?).unwrap_or_default();
         if let Some(service) = bot.get::<_, Option<String>>(2)? {
             values.entry("integration_id").or_insert(service.into());
         }

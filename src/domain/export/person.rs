@@ -267,7 +267,9 @@ fn messages(
              SELECT id FROM message WHERE sender_id = ?1
              UNION SELECT message.id FROM direct_participant JOIN message USING (recipient_id) WHERE user_id = ?1)
          SELECT message.id, timestamp, full_name, sender_id, stream.name, subject, content, rendered_content,
-             (SELECT group_concat(full_name, ', ') FROM json_each('[' || user_ids || ']') JOIN user ON user_id = value)
+             (SELECT group_concat(full_name, ', ')
+                 FROM json_each(iif(json_valid('[' || user_ids || ']'), '[' || user_ids || ']', '[]'))
+                 JOIN user ON user_id = value)
          FROM own JOIN message USING (id) JOIN recipient USING (recipient_id) JOIN user ON user_id = sender_id
              LEFT JOIN stream USING (stream_id)
          ORDER BY message.id",

@@ -99,27 +99,33 @@ pub fn parts(
     }
 }
 
-/// Reads a content from a snapshot, one chunk at a time. Fails if a chunk is missing.
+/// The number of bytes that [`BlobReader`] reads of the content of an attachment, for statements: a backup from elsewhere can have
+/// any size in the row.
+pub const STORED_SIZE: &str = "(SELECT coalesce(sum(length(bytes)), 0) FROM upload_piece
+     WHERE upload_piece.content_id = attachment.content_id AND number >= 0)";
+
+/// Reads the stored chunks of a content from a snapshot, one at a time.
 pub struct BlobReader<'c> {
     connection: &'c Connection,
     content_id: i64,
-    next_piece: i64,
+    /// The number of the last chunk that was read.
+    last: i64,
     piece: Bytes,
 }
 
 impl<'c> BlobReader<'c> {
     /// A reader of a content, at its beginning.
     pub fn new(connection: &'c Connection, content_id: i64) -> Self {
-        Self { connection, content_id, next_piece: 0, piece: Bytes::new() }
+        Self { connection, content_id, last: -1, piece: Bytes::new() }
     }
 }
 
 impl Read for BlobReader<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if self.piece.is_empty() {
-            let piece = read_piece(self.connection, self.content_id, self.next_piece);
-            self.piece = piece.map_err(|error| io::Error::other(error.msg().to_owned()))?.unwrap_or_default();
-            self.next_piece += 1;
+        while self.piece.is_empty() {
+            let next = next_piece(self.connection, self.content_id, self.last).map_err(io::Error::other)?;
+            let Some((number, bytes)) = next else { return Ok(0) };
+            (self.last, self.piece) = (number, bytes.into());
         }
         let length = buffer.len().min(self.piece.len());
         buffer[..length].copy_from_slice(&self.piece.split_to(length));
@@ -261,6 +267,19 @@ fn read_piece(connection: &Connection, content_id: i64, number: i64) -> ApiResul
         .query_row((content_id, number), |row| row.get(0))
         .optional()?;
     Ok(bytes.map(Bytes::from))
+}
+
+fn next_piece(
+    connection: &Connection,
+    content_id: i64,
+    after: i64,
+) -> rusqlite::Result<Option<(i64, Vec<u8>)>> {
+    connection
+        .prepare_cached(
+            "SELECT number, bytes FROM upload_piece WHERE content_id = ?1 AND number > ?2 ORDER BY number LIMIT 1",
+        )?
+        .query_row((content_id, after), |row| Ok((row.get(0)?, row.get(1)?)))
+        .optional()
 }
 
 fn part_of_piece(

@@ -420,6 +420,48 @@ async fn paths_that_lead_out_of_the_archive_are_left_out() {
     assert_eq!(emoji["file_name"], format!("{}.png", emoji["id"]));
 }
 
+/// A restored backup may be of strangers.
+#[tokio::test]
+async fn values_that_no_server_writes_do_not_end_an_export() {
+    let server = TestServer::start().await;
+    let (owner, bob) = (server.owner().await, server.member("bob").await);
+    let bot = server.bot("helper", &owner).await;
+    let stream_id = server.channel("harbour", &[&owner]).await;
+    for name in ["larger.txt", "smaller.txt", "later.txt"] {
+        let request = owner.request(Method::POST, "/user_uploads");
+        let sent = request.multipart((), &[("file", name, b"oars")]).send().await.ok();
+        owner.send(stream_id, "files", &format!("[{name}]({})", sent["url"].as_str().unwrap())).await;
+    }
+    let later = json!({"type": "direct", "to": [bob.user_id], "content": "later",
+        "scheduled_delivery_timestamp": START + 100_000});
+    owner.post("/scheduled_messages", later).await.ok();
+    server
+        .sql(
+            "UPDATE attachment SET size = 99 WHERE name = 'larger.txt';
+             UPDATE attachment SET size = 1 WHERE name = 'smaller.txt';
+             UPDATE upload_piece SET number = 5
+                 WHERE content_id = (SELECT content_id FROM attachment WHERE name = 'later.txt');
+             UPDATE scheduled_message SET user_ids = '[';
+             UPDATE bot SET config_data = '['",
+        )
+        .await;
+    let (report, archive) = export(&server, &[]);
+    let rows = archive.table("zerver_attachment");
+    assert_eq!(rows.len(), 3);
+    for row in rows {
+        let path = row["path_id"].as_str().unwrap();
+        let content = archive.files[&format!("uploads/{path}")].as_slice();
+        assert_eq!((&row["size"], content), (&json!(4), &b"oars"[..]), "{row}");
+    }
+    for record in archive.json("uploads/records.json").as_array().unwrap() {
+        assert_eq!(record["size"], 4);
+    }
+    assert!(archive.table("zerver_scheduledmessage").is_empty());
+    let mut left_out = report["left_out"].as_array().unwrap().iter();
+    assert!(left_out.any(|item| item["what"].as_str().unwrap().starts_with("scheduled")), "{report}");
+    assert_eq!(archive.row("zerver_userprofile", bot.user_id)["full_name"], bot.full_name.as_str());
+}
+
 /// A name of 100 characters can have more bytes than file systems allow.
 #[tokio::test]
 async fn files_with_long_names_are_renamed() {

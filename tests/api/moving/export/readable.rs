@@ -105,6 +105,19 @@ async fn files_stay_in_the_folder() {
     assert_eq!(beside, ["bob"]);
 }
 
+/// A restored backup may be of strangers.
+#[tokio::test]
+async fn conversations_without_readable_participants_are_exported() {
+    let server = TestServer::start().await;
+    let (owner, bob) = (server.owner().await, server.member("bob").await);
+    owner.send_direct(&[&bob], "the password").await;
+    server.sql("UPDATE recipient SET user_ids = user_ids || '[' WHERE user_ids IS NOT NULL").await;
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("bob");
+    export(&server.database(), &["person", &bob.email, out.to_str().unwrap()]);
+    assert!(files(&out)["messages-0001.html"].contains("the password"));
+}
+
 /// A name of 100 characters can have more bytes than file systems allow, and a restored backup may be of strangers.
 #[tokio::test]
 async fn files_with_long_names_are_renamed() {
