@@ -92,6 +92,13 @@ impl BackupCommand {
         let milliseconds = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
         let made = BackupRecord { name, time, bytes: backup.bytes, milliseconds };
         record(&self.file.db, Work::Backup(made));
+        if let Some(difference) = &backup.schema_difference {
+            writeln!(
+                std::io::stderr(),
+                "warning: `teamchat restore` refuses this backup, because the database has another schema than this program makes: \
+                 {difference}. Stop the server and correct the schema with SQLite."
+            )?;
+        }
         let mut text = format!("Saved {}", contents(&backup.contents));
         if let Some(path) = &backup.path {
             text = format!("{text}\n{} ({}), checked", path.display(), size(backup.bytes));

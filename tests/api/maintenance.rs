@@ -341,6 +341,33 @@ mod backups {
         release(&index);
         assert_eq!(nth_notice(6).await, succeeded);
     }
+
+    #[tokio::test]
+    async fn owners_are_warned_of_backups_that_no_restore_accepts() {
+        let server = TestServer::start().await;
+        let owner = server.owner().await;
+        server.sql("CREATE INDEX costly ON client (hex(name))").await;
+        let folder = tempfile::tempdir().unwrap();
+        let backups = BackupOptions {
+            folder: folder.path().to_owned(),
+            every: HOUR,
+            keep: "7d".to_owned(),
+            recipients: Vec::new(),
+        };
+        let server = server.with_options(Options { backups: Some(backups), ..Options::default() }).await;
+        scheduler::settle(server.app()).await;
+        let notices = owner.notices().await;
+        let expected =
+            "The backup of this server cannot be restored: `the index costly is not of this program`. ";
+        assert!(notices.len() == 1 && notices[0].starts_with(expected), "{notices:?}");
+        for (sql, count) in [("SELECT 1", 1), ("DROP INDEX costly", 2), ("SELECT 1", 2)] {
+            server.sql(sql).await;
+            server.clock.advance(HOUR);
+            scheduler::settle(server.app()).await;
+            assert_eq!(owner.notices().await.len(), count, "{sql}");
+        }
+        assert_eq!(owner.notices().await[1], "The backup of this server succeeded again.");
+    }
 }
 
 #[tokio::test]

@@ -337,6 +337,26 @@ async fn backups_with_another_schema_change_nothing() {
     json_of(&["restore", "--db", text(&new), text(&foreign)]);
 }
 
+#[test]
+fn a_backup_that_no_restore_accepts_is_made_with_a_warning() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let db = path("chat.sqlite");
+    Person::create(&db, "owner", "owner");
+    let sound = json_of(&["backup", "--db", text(&db), text(&path("sound.zst"))]);
+    assert_eq!(sound["schema_difference"], Value::Null);
+    change(&db, "CREATE INDEX costly ON client (hex(name))");
+    let saved = path("saved.zst");
+    let output = run(&["backup", "--db", text(&db), text(&saved), "--json"]);
+    let warning = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success() && saved.exists(), "{warning}");
+    let difference = "the index costly is not of this program";
+    let expected = format!("has another schema than this program makes: {difference}. Stop the server");
+    assert!(warning.starts_with("warning: ") && warning.contains(&expected), "{warning}");
+    let printed: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(printed["schema_difference"], difference);
+}
+
 /// A plain SQLite file, as other tools copy it, has its latest changes in a log beside it.
 #[tokio::test]
 async fn a_plain_file_is_restored_with_its_log() {

@@ -65,13 +65,16 @@ pub async fn run_due(app: Arc<App>) -> ApiResult<Option<i64>> {
     let made = app.pools.backups.run(None, work).await;
     app.backups.update(|status| status.running_since = None);
     match made? {
-        Ok(record) => {
+        Ok((record, difference)) => {
             tracing::info!(
                 name = record.name,
                 bytes = record.bytes,
                 milliseconds = record.milliseconds,
                 "a backup was made"
             );
+            if let Some(difference) = &difference {
+                tracing::warn!(difference, "a restore refuses the backup: correct the schema with SQLite");
+            }
             app.backups.update(|status| {
                 status.last_success = Some(record.clone());
                 status.failure = None;
@@ -81,7 +84,11 @@ pub async fn run_due(app: Arc<App>) -> ApiResult<Option<i64>> {
             let is_late = app.is_backup_overdue();
             let note = move |tx: &mut Tx<'_>| {
                 backups::record(tx, &record)?;
-                if is_late { Ok(()) } else { operation::backup_succeeded(tx) }
+                match difference {
+                    _ if is_late => Ok(()),
+                    Some(difference) => operation::backup_refused(tx, &difference),
+                    None => operation::backup_succeeded(tx),
+                }
             };
             app.writer.run(note).await?;
             Ok(Some(now + options.every))
@@ -136,7 +143,7 @@ fn read_list(path: &Path) -> Vec<BackupRecord> {
     })
 }
 
-/// Makes a backup, and removes those that are not kept. Blocks.
+/// Makes a backup, and removes those that are not kept. Returns also why a restore refuses it. Blocks.
 fn make(
     database: &Path,
     stop: Arc<AtomicBool>,
@@ -144,7 +151,7 @@ fn make(
     list: &Path,
     mut records: Vec<BackupRecord>,
     now: i64,
-) -> Result<BackupRecord, BackupError> {
+) -> Result<(BackupRecord, Option<String>), BackupError> {
     let started = Instant::now();
     let recipients = Recipients::parse(options.recipients.iter().map(String::as_str))?;
     let keep: Keep = options.keep.parse().map_err(BackupError::Key)?;
@@ -152,7 +159,7 @@ fn make(
     let path = options.folder.join(&name);
     let request = Request { database, target: Target::File(&path), recipients: &recipients, is_gentle: true };
     let progress = &mut Progress { on_progress: &mut |_, _, _| (), stop };
-    let Backup { bytes, .. } = create(request, progress)?;
+    let Backup { bytes, schema_difference, .. } = create(request, progress)?;
     let milliseconds = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
     let record = BackupRecord { name, time: now, bytes, milliseconds };
     records.push(record.clone());
@@ -165,7 +172,7 @@ fn make(
     for record in gone {
         remove(&options.folder, &record);
     }
-    Ok(record)
+    Ok((record, schema_difference))
 }
 
 /// Removes a backup, unless it is another file by now.

@@ -27,14 +27,15 @@ pub struct Contents {
 }
 
 impl Contents {
-    /// Opens a file that nothing else has open, checks it with SQLite, and counts. `name` is for errors. The schema of a file that
-    /// `may_be_foreign` is compared first: indexes and tables call functions while SQLite checks them.
+    /// Opens a file that nothing else has open, checks it with SQLite, and counts. `name` is for errors. Returns also the first
+    /// difference of the schema. A file that `may_be_foreign` is refused with one before it is checked: indexes and tables call
+    /// functions while SQLite checks them.
     pub(super) fn examine(
         file: &Path,
         name: &Path,
         may_be_foreign: bool,
         progress: &mut Progress<'_>,
-    ) -> Result<Self, BackupError> {
+    ) -> Result<(Self, Option<String>), BackupError> {
         let connection = Database::open_copy(file).map_err(|error| match error {
             OpenError::Damaged { why, .. } => BackupError::damaged(name, why),
             OpenError::Foreign { why, .. } => OpenError::Foreign { path: name.to_owned(), why }.into(),
@@ -44,9 +45,8 @@ impl Contents {
             error => error.into(),
         })?;
         let damaged = |error: rusqlite::Error| BackupError::damaged(name, error);
-        if may_be_foreign
-            && let Some(why) = schema_differences(&connection).map_err(damaged)?.into_iter().next()
-        {
+        let mut difference = schema_differences(&connection).map_err(damaged)?.into_iter().next();
+        if may_be_foreign && let Some(why) = difference.take() {
             return Err(BackupError::Schema { path: name.to_owned(), why });
         }
         let problem = check(&connection, progress)?;
@@ -70,13 +70,14 @@ impl Contents {
             Err(rusqlite::Error::QueryReturnedNoRows) => None,
             newest => Some(newest.map_err(damaged)?),
         };
-        Ok(Self {
+        let contents = Self {
             database_bytes: std::fs::metadata(file).map_err(|error| BackupError::file(file, error))?.len(),
             users: count("user", "NOT is_system_bot")?,
             messages: count("message", "true")?,
             files: count("attachment", "true")?,
             newest_message: newest,
-        })
+        };
+        Ok((contents, difference))
     }
 }
 

@@ -59,6 +59,8 @@ pub struct Backup {
     /// The size and counts of the database in it.
     #[serde(flatten)]
     pub contents: Contents,
+    /// The first difference to the schema of this program, because of which a restore refuses it.
+    pub schema_difference: Option<String>,
 }
 
 /// Makes a backup. If it fails, nothing is left of it.
@@ -88,7 +90,7 @@ pub fn create(request: Request<'_>, progress: &mut Progress<'_>) -> Result<Backu
     let copied = Database::copy_file(request.database, copy.path(), request.is_gentle, &mut report);
     progress.report(Stage::Copy, 1, 1)?;
     copied?;
-    let contents = Contents::examine(copy.path(), request.database, false, progress)?;
+    let (contents, schema_difference) = Contents::examine(copy.path(), request.database, false, progress)?;
     let (bytes, sha256, path) = match request.target {
         Target::Stream(out) => {
             let name = Path::new("standard output");
@@ -111,7 +113,7 @@ pub fn create(request: Request<'_>, progress: &mut Progress<'_>) -> Result<Backu
         }
     };
     let encrypted = !request.recipients.is_empty();
-    Ok(Backup { path, bytes, sha256: hex(&sha256), encrypted, contents })
+    Ok(Backup { path, bytes, sha256: hex(&sha256), encrypted, contents, schema_difference })
 }
 
 /// Refuses a backup that would fill the disk, which may be the one that the server writes to.

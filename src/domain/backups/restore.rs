@@ -84,7 +84,7 @@ pub fn restore(
         }
     }
     progress.report(Stage::Archive, total, total)?;
-    let contents = Contents::examine(scratch.path(), input, true, progress)?;
+    let (contents, _) = Contents::examine(scratch.path(), input, true, progress)?;
     let copy = Database::open_scratch(scratch.path())?;
     leave_behind(&copy).map_err(|error| BackupError::damaged(input, error))?;
     record(&copy, input, now).map_err(|error| BackupError::damaged(input, error.msg()))?;

@@ -43,6 +43,7 @@ const QUOTA_OF_PERSON: &str = "told_upload_quota_of_";
 /// Levels of [`BACKUP`]; [`MAIL`] has the first.
 const FAILED: i64 = 1;
 const OVERDUE: i64 = 2;
+const REFUSED: i64 = 3;
 
 /// Returns the level that is known.
 fn known_level(connection: &Connection, counter: &str) -> rusqlite::Result<i64> {
@@ -90,6 +91,20 @@ pub fn backup_overdue(tx: &mut Tx<'_>) -> ApiResult<()> {
             "The backup of this server is overdue. You will receive a message when one succeeds. Until then, new data \
              is not backed up.",
         ))
+    })
+}
+
+/// Warns the owners that a restore refuses the backups, unless they know.
+pub fn backup_refused(tx: &mut Tx<'_>, difference: &str) -> ApiResult<()> {
+    if !change_level(tx, BACKUP, REFUSED)? {
+        return Ok(());
+    }
+    tell_owners(tx, |language| {
+        let text = language.t(
+            "The backup of this server cannot be restored: {error}. The operator can stop the server and correct the \
+             schema of the database with SQLite. You will receive a message when a backup succeeds again.",
+        );
+        Words::filled(text, &[("error", Words::default().code(difference))])
     })
 }
 
