@@ -219,4 +219,43 @@ describe("a view that is left open", () => {
     await click(nora, ".timeline__jump");
     await untilText(nora, ".message-row", "Line 549");
   });
+
+  it("stays at what comes while the window has no focus, and marks only what was on the screen as read", async () => {
+    const ada = await as("Ada", await at("general", "away"));
+    await ada.waitForSelector(".composer .editor__text", { visible: true });
+    const setFocus = (value) => ada.evaluate((is) => {
+      document.hasFocus = () => is;
+      dispatchEvent(new Event(is ? "focus" : "blur"));
+    }, value);
+    const send = async (first, last) => {
+      const ids = [];
+      for (let number = first; number < last; number++) ids.push((await bench.server.send("Bob", "general", "away", `Line ${number}`)).id);
+      return ids;
+    };
+    const isOnScreen = (row) => row.getBoundingClientRect().top >= document.querySelector(".timeline__scroller").getBoundingClientRect().top - 1 && row.getBoundingClientRect().bottom <= innerHeight;
+    const seen = await send(0, 30);
+    await ada.waitForSelector(`[data-id="${seen.at(-1)}"]:not([data-unread])`);
+    await setFocus(false);
+    const missed = await send(30, 90);
+    await ada.waitForSelector(`[data-id="${missed.at(-1)}"]`);
+    await untilEqual(ada, `[data-id="${missed[0]}"]`, isOnScreen, true);
+    await setFocus(true);
+    await ada.waitForSelector(`[data-id="${missed[0]}"]:not([data-unread])`);
+    await eventually(async () => {
+      const { messages } = await server("Ada", "GET", "/messages", { message_ids: [missed[0], missed.at(-1)] });
+      assert.deepEqual(messages.map(({ flags }) => flags.includes("read")), [true, false]);
+    });
+    await onElement(ada, ".timeline__scroller", (scroller) => { scroller.scrollTop = scroller.scrollHeight; });
+    await until(ada, () => !document.querySelector(".message-row[data-unread]"));
+    // Who turns the wheel reads, also without the focus.
+    await setFocus(false);
+    const more = await send(90, 150);
+    await ada.waitForSelector(`[data-id="${more.at(-1)}"]`);
+    await onElement(ada, ".timeline__scroller", (scroller) => {
+      scroller.dispatchEvent(new WheelEvent("wheel"));
+      scroller.scrollTop = scroller.scrollHeight;
+    });
+    const [latest] = await send(150, 151);
+    await untilEqual(ada, `[data-id="${latest}"]`, isOnScreen, true);
+  });
 });

@@ -1,6 +1,7 @@
 /**
  * Keeps what is being read where it is, whatever changes above it: rows that are added or removed, pictures that arrive,
- * edits, another width. At the end of the list it keeps to the end. The only place that scrolls by itself.
+ * edits, another width. At the end of the list it keeps to the end; while the window has no focus, it stops at the first message
+ * that came meanwhile, which would otherwise count as read. The only place that scrolls by itself.
  * @module
  */
 
@@ -14,6 +15,19 @@ export function createScrollAnchor(scroller, list) {
   let isAtEnd = false;
   /** Rows that are drawn again are other elements with the same id. @type {{ row: HTMLElement, top: number, next: string | undefined } | null} */
   let anchor = null;
+  /** The newest message that was there when the window lost the focus. Null while the window has it. @type {number | null} */
+  let newestSeen = null;
+
+  /** The rows of messages that the server has. @returns {HTMLElement[]} */
+  const messages = () => [.../** @type {NodeListOf<HTMLElement>} */ (list.querySelectorAll(":scope > :not([data-state])"))];
+  const newestShown = () => Number(messages().at(-1)?.dataset.id ?? 0);
+
+  /** How far, in pixels, it may scroll to stay at the end. */
+  function room() {
+    const seen = newestSeen;
+    const next = seen === null ? undefined : messages().find(({ dataset }) => Number(dataset.id) > seen);
+    return next ? Math.max(0, next.getBoundingClientRect().top - scroller.getBoundingClientRect().top) : Number.POSITIVE_INFINITY;
+  }
 
   const distanceToEnd = () => scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight;
 
@@ -43,7 +57,7 @@ export function createScrollAnchor(scroller, list) {
 
   function restore() {
     if (follows && isAtEnd) {
-      scroller.scrollTop = scroller.scrollHeight;
+      scroller.scrollTop = Math.min(scroller.scrollHeight, scroller.scrollTop + room());
       remember();
       return;
     }
@@ -57,6 +71,11 @@ export function createScrollAnchor(scroller, list) {
 
   const onScroll = () => remember();
   scroller.addEventListener("scroll", onScroll, { passive: true });
+  // A wheel needs no focus: somebody reads.
+  const onWheel = () => {
+    if (newestSeen !== null) newestSeen = newestShown();
+  };
+  scroller.addEventListener("wheel", onWheel, { passive: true });
   const observer = new ResizeObserver(() => restore());
   observer.observe(list);
   observer.observe(scroller);
@@ -71,6 +90,10 @@ export function createScrollAnchor(scroller, list) {
     /** @param {boolean} value */
     setFollows(value) {
       follows = value;
+    },
+    /** Whether somebody looks at the messages that arrive. @param {boolean} value */
+    setWatched(value) {
+      newestSeen = value ? null : (newestSeen ?? newestShown());
     },
     isAtEnd: () => distanceToEnd() <= SLACK,
     toEnd() {
@@ -87,6 +110,7 @@ export function createScrollAnchor(scroller, list) {
     end() {
       observer.disconnect();
       scroller.removeEventListener("scroll", onScroll);
+      scroller.removeEventListener("wheel", onWheel);
     },
   };
 }

@@ -194,8 +194,10 @@ export function createTimeline(app, terms) {
     window.around(centreOf({ near: model.near, firstUnread: model.unread(), place, isFetched: wanted !== null }));
     if (!element.isConnected) return;
     model.firstUnread = model.hasLine ? model.unread() : null;
+    anchor.setWatched(true);
     render();
     goToPlace();
+    anchor.setWatched(isVisible.peek() && hasFocus.peek());
     model.isReady = true;
     afterScroll();
     // What was fetched early may have changed before the first event.
@@ -281,8 +283,11 @@ export function createTimeline(app, terms) {
       retryWidgets();
     });
     effect(() => {
-      const focused = isVisible.value && hasFocus.value;
-      untracked(() => focused && model.isReady && seen());
+      const isWatched = isVisible.value && hasFocus.value;
+      untracked(() => {
+        anchor.setWatched(isWatched);
+        if (isWatched && model.isReady) seen();
+      });
     });
   }
 
