@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { request } from "../../web/js/api/client.js";
 import { LANGUAGES, bestLanguage, sentence, setLocale, setWords, t } from "../../web/js/lib/words.js";
 import { catalogueNames, catalogueOf, formsOf, parametersOf, textsOfClient } from "./words.js";
 
@@ -67,6 +68,13 @@ describe("words", () => {
     assert.equal(t("Not there"), "Not there");
     setWords("en", {});
     setLocale("en", []);
+  });
+
+  it("say that the server cannot be reached", async () => {
+    setWords("de", { "The server cannot be reached.": "Der Server ist nicht erreichbar." });
+    // Without a page, there is no address to ask.
+    await assert.rejects(request("GET", "/json/users"), { message: "Der Server ist nicht erreichbar." });
+    setWords("en", {});
   });
 
   it("take texts and elements as parameters, never as words", () => {

@@ -91,7 +91,7 @@ export async function request(method, path, params = {}, options = {}) {
     body = await response.json();
   } catch (error) {
     if (error instanceof DOMException && error.name === "AbortError") throw error;
-    throw new ApiError(0, { code: "NETWORK", msg: "The server cannot be reached." });
+    throw new ApiError(0, { code: "NETWORK", msg: t("The server cannot be reached.") });
   }
   if (response.ok) return body;
   const refusal = new ApiError(response.status, body);
