@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { clickText, eventually, focusOn, onElement, pressOn, setUp, typeInto, until, untilEqual, untilFocus, untilText } from "./harness.js";
+import { clickText, drawn, eventually, focusOn, onElement, pressOn, setUp, typeInto, until, untilEqual, untilFocus, untilText } from "./harness.js";
 
 const bench = setUp();
 const { as, at, go } = bench;
@@ -113,6 +113,18 @@ describe("a key", () => {
     await untilFocus(ada, ".reaction[aria-pressed=true]");
     await ada.keyboard.press("Enter");
     await untilFocus(ada, ".reaction[aria-pressed=false]");
+  });
+
+  it("finds the button of a resolved topic where it was, and its line is not announced with each key", async () => {
+    await bench.server.send("Bob", "general", "✔ closed", "Done");
+    const ada = await as("Ada", await at("general", ".E2.9C.94.20closed"));
+    await typeInto(ada, ".composer .editor__text", "One more");
+    await untilText(ada, ".composer__banner", "This topic is resolved.");
+    assert.equal(await drawn(ada, ".composer__banner", () => ada.keyboard.type(" thing")), 0);
+    await focusOn(ada, ".composer__banner button");
+    await bench.server.direct("Bob", ["Ada"], "Elsewhere");
+    await ada.waitForSelector(".sidebar a[href*='narrow/dm'] .count");
+    await untilFocus(ada, ".composer__banner button");
   });
 
   it("quotes what is selected of a message, or else all of it", async () => {

@@ -117,8 +117,13 @@ export function createComposer(app) {
     showBanner();
   }
 
+  /** What the banner says, as JSON. Drawn again, it would be announced with each key, and its button would lose the focus. */
+  let shownRemark = "";
   function showBanner() {
     const remark = writing.remark(store, composition.destination, editor.value());
+    const next = JSON.stringify(remark);
+    if (next === shownRemark) return;
+    shownRemark = next;
     sendButton.disabled = remark?.kind === "refused";
     banner.hidden = remark === null;
     if (remark) fill(banner, remarkParts(app, remark));
