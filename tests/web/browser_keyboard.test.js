@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { clickText, drawn, eventually, focusOn, onElement, pressOn, setUp, typeInto, until, untilEqual, untilFocus, untilText } from "./harness.js";
+import { clickText, countOf, drawn, eventually, focusOn, onElement, press, pressOn, setUp, typeInto, until, untilEqual, untilFocus, untilText } from "./harness.js";
 
 const bench = setUp();
 const { as, at, go } = bench;
@@ -152,6 +152,33 @@ describe("a key", () => {
     const ada = await as("Ada", await at("general", "twins"));
     await pressOn(ada, `[data-id="${id}"]`, "@");
     await untilEqual(ada, ".composer .editor__text", (area) => area.value, `@**Twin|${twin}** `);
+  });
+
+  it("that ends the composition of a character chooses nothing", async () => {
+    const ada = await as("Ada", "#recent");
+    await untilText(ada, ".header h1", "Recent conversations");
+    const convert = (selector) => onElement(ada, selector, (field) => field.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", isComposing: true, bubbles: true, cancelable: true })));
+    await press(ada, "Control+k");
+    await untilFocus(ada, ".dialog--palette input");
+    await ada.keyboard.type("gener");
+    await untilText(ada, ".palette__list .completion__label", "general");
+    await convert(".dialog--palette input");
+    assert.equal(await countOf(ada, ".dialog--palette"), 1);
+    await ada.keyboard.press("Escape");
+    await until(ada, () => !document.querySelector("dialog"));
+    await typeInto(ada, ".people input", "Bob");
+    await untilText(ada, ".people li", "Bob");
+    await convert(".people input");
+    await focusOn(ada, "body");
+    await ada.keyboard.press("x");
+    await untilFocus(ada, ".composer__to input");
+    await ada.keyboard.type("Bo");
+    await untilText(ada, ".composer__to .completion__label", "Bob");
+    await convert(".composer__to input");
+    assert.equal(await countOf(ada, ".composer__to .pill"), 0);
+    assert.equal(await fragmentOf(ada), "#recent");
+    await ada.keyboard.press("Enter");
+    await untilText(ada, ".composer__to .pill", "Bob");
   });
 
   it("Enter leads from a search into the conversation, and answers elsewhere", async () => {

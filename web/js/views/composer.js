@@ -8,7 +8,7 @@ import { closest, fill, h, icon, iconButton } from "../lib/dom.js";
 import { effect } from "../lib/signal.js";
 import { sendHint } from "../lib/text_edits.js";
 import { t } from "../lib/words.js";
-import { endCommand, holdKeys, keyName } from "../platform/keyboard.js";
+import { endCommand, holdKeys, isComposing, keyName } from "../platform/keyboard.js";
 import { isTouch } from "../platform/viewport.js";
 import { channelOfRoute } from "../selectors/narrow.js";
 import * as writing from "../selectors/writing.js";
@@ -215,7 +215,7 @@ export function createComposer(app) {
   }
 
   recipients.addEventListener("keydown", (event) => {
-    if (event.key !== "Enter" || !closest(event, "[data-next]")) return;
+    if (event.key !== "Enter" || isComposing(event) || !closest(event, "[data-next]")) return;
     event.preventDefault();
     editor.focus();
   });

@@ -8,6 +8,7 @@ import { charactersOf } from "../lib/emoji.js";
 import { toned, tones } from "../lib/emoji_words.js";
 import { debounce } from "../lib/timing.js";
 import { t } from "../lib/words.js";
+import { isComposing } from "../platform/keyboard.js";
 import { emojiSections, findEmoji } from "../selectors/emoji_choices.js";
 import { allEmoji, asReaction, recentEmoji, setSkinTone, skinTone, textOfEmoji, useEmoji } from "../store/emoji.js";
 import { loadEmoji } from "./emoji_catalogue.js";
@@ -108,6 +109,7 @@ export function showEmojiPicker(app, opener, pick, { hasTones = false } = {}) {
   input.oninput = () => showSoon();
   const box = h("div", { class: "emoji-picker" }, input, tabs, grid, h("div", { class: "emoji-foot" }, name, hasTones && toneChoice(show)));
   box.addEventListener("keydown", (event) => {
+    if (isComposing(event)) return;
     if (event.target === input) showSoon.flush();
     moveFocus(event, input, grid);
   });

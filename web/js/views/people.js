@@ -8,7 +8,7 @@ import { plainList } from "../lib/keyed_list.js";
 import { distinct, effect, signal } from "../lib/signal.js";
 import { debounce } from "../lib/timing.js";
 import { t } from "../lib/words.js";
-import { bind } from "../platform/keyboard.js";
+import { bind, isComposing } from "../platform/keyboard.js";
 import { channelOfRoute } from "../selectors/narrow.js";
 import { peopleOf, peopleRows } from "../selectors/people_rows.js";
 import { directKey } from "../store/conversations.js";
@@ -93,6 +93,7 @@ export function createPeople(app) {
     },
   });
   input.addEventListener("keydown", (event) => {
+    if (isComposing(event)) return;
     if (event.key === "Enter") /** @type {HTMLElement | null} */ (element.querySelector("li a"))?.click();
     if (event.key === "Escape") {
       input.value = "";

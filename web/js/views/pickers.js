@@ -89,6 +89,7 @@ export function pillPicker({ label, placeholder, chosen, onChange, find, idOf, e
   input.addEventListener("input", show);
   input.addEventListener("blur", () => choices.set([]));
   input.addEventListener("keydown", (event) => {
+    if (isComposing(event)) return;
     const current = choices.current();
     if (event.key === "Backspace" && input.value === "" && ids.length > 0) {
       change(ids.slice(0, -1));

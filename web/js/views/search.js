@@ -6,6 +6,7 @@
 import { h, icon } from "../lib/dom.js";
 import { effect, scope, untracked } from "../lib/signal.js";
 import { t } from "../lib/words.js";
+import { isComposing } from "../platform/keyboard.js";
 import { ranked } from "../selectors/ranking.js";
 import { directItems } from "../selectors/sidebar_items.js";
 import { topicName } from "../selectors/title.js";
@@ -152,7 +153,7 @@ export function showPalette(app, field) {
   };
   input.addEventListener("input", update);
   input.addEventListener("keydown", (event) => {
-    if (choices.key(event) || event.key !== "Enter") return;
+    if (isComposing(event) || choices.key(event) || event.key !== "Enter") return;
     event.preventDefault();
     const place = choices.current();
     if (!place) return;

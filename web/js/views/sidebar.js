@@ -10,7 +10,7 @@ import { computed, distinct, effect, signal } from "../lib/signal.js";
 import { keep, kept } from "../lib/storage.js";
 import { debounce } from "../lib/timing.js";
 import { t } from "../lib/words.js";
-import { bind } from "../platform/keyboard.js";
+import { bind, isComposing } from "../platform/keyboard.js";
 import { channelOfRoute } from "../selectors/narrow.js";
 import { channelSections } from "../selectors/sidebar_items.js";
 import { directRows, sectionRows, topicRows, viewRows } from "../selectors/sidebar_rows.js";
@@ -84,6 +84,7 @@ export function createSidebar(app) {
     },
   });
   input.addEventListener("keydown", (event) => {
+    if (isComposing(event)) return;
     if (event.key === "Escape") {
       input.value = "";
       state.filter.value = "";
