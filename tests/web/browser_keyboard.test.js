@@ -127,6 +127,15 @@ describe("a key", () => {
     await untilFocus(ada, ".composer__banner button");
   });
 
+  it("finds the link of an empty topic where it was", async () => {
+    const ada = await as("Ada", await at("general", "nothing"));
+    await focusOn(ada, ".timeline__top a");
+    await bench.server.call("Ada", "PATCH", "/settings", { color_scheme: 2 });
+    await until(ada, () => document.documentElement.dataset.theme === "dark");
+    await untilFocus(ada, ".timeline__top a");
+    await bench.server.call("Ada", "PATCH", "/settings", { color_scheme: 1 });
+  });
+
   it("quotes what is selected of a message, or else all of it", async () => {
     const { id } = await bench.server.send("Bob", "general", "part", "The **whole** story\n\nand its end");
     const ada = await as("Ada", await at("general", "part"));

@@ -16,7 +16,7 @@ import { channelOf } from "../store/channels.js";
 import { userOf } from "../store/users.js";
 import { createLoad } from "./load_state.js";
 import { bindListKeys, filterInput } from "./overview_parts.js";
-import { avatar, button, channelIcon, countBadge } from "./parts.js";
+import { avatar, button, channelIcon, countBadge, keepFocus } from "./parts.js";
 
 /** @typedef {import("../../types/app.js").App} App */
 /** @typedef {import("../selectors/overview_rows.js").RecentRow} RecentRow */
@@ -71,7 +71,8 @@ export function createRecent(app) {
         list.set(rows);
         older.hidden = !range.isLoaded || range.hasOldest;
         empty.hidden = rows.length > 0;
-        if (!empty.hidden) fill(empty, range.isLoaded ? h("p", null, t("There is nothing here.")) : load.hint());
+        if (empty.hidden) return;
+        keepFocus(empty, () => fill(empty, range.isLoaded ? h("p", null, t("There is nothing here.")) : load.hint()));
       });
     },
   };

@@ -18,6 +18,7 @@ import { attachActions } from "./message_actions.js";
 import { scrollWideFormulas } from "./message_content.js";
 import { retryWidgets, unfoldShort } from "./message_row.js";
 import { createMessageWindow } from "./message_window.js";
+import { keepFocus } from "./parts.js";
 import { createReadMarks } from "./read_marks.js";
 import { createRowSelection } from "./row_selection.js";
 import { createScrollAnchor } from "./scroll_anchor.js";
@@ -121,12 +122,15 @@ export function createTimeline(app, terms) {
       numberRows(list, window.hasOldest() && window.hasNewest());
       unfoldShort(list);
       scrollWideFormulas(list);
-      fill(top, topContent(rows.length === 0));
+      showTop(rows.length === 0);
     });
     list.setAttribute("aria-busy", String(!range.isLoaded));
     resumeEdits();
     if (model.isReady) afterScroll();
   }
+
+  /** @param {boolean} isEmpty */
+  const showTop = (isEmpty) => keepFocus(top, () => fill(top, topContent(isEmpty)));
 
   /** @param {boolean} isEmpty */
   function topContent(isEmpty) {
@@ -272,7 +276,7 @@ export function createTimeline(app, terms) {
       load.state.value;
       untracked(() => {
         if (range.isLoaded && model.isReady) render();
-        else fill(top, topContent(model.isEmpty()));
+        else showTop(model.isEmpty());
         if (range.isStale && model.isReady && !store.isFromStorage) void refresh();
       });
     });

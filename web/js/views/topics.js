@@ -12,7 +12,7 @@ import { plainTopicName, topicName } from "../selectors/title.js";
 import { createLoad } from "./load_state.js";
 import { showTopicMenu } from "./on_demand.js";
 import { bindListKeys } from "./overview_parts.js";
-import { button, countBadge } from "./parts.js";
+import { button, countBadge, keepFocus } from "./parts.js";
 
 /** @typedef {import("../selectors/sidebar_items.js").TopicItem} TopicItem */
 
@@ -92,7 +92,8 @@ export function createTopics(app, streamId) {
         rows.set(found);
         empty.hidden = found.length > 0;
         const otherwise = text.value ? t("No matches.") : t("There are no topics yet.");
-        if (!empty.hidden) fill(empty, store.topics.has(streamId) ? h("p", null, otherwise) : load.hint());
+        if (empty.hidden) return;
+        keepFocus(empty, () => fill(empty, store.topics.has(streamId) ? h("p", null, otherwise) : load.hint()));
       });
     },
   };
