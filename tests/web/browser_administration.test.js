@@ -122,6 +122,27 @@ describe("permissions", () => {
   });
 });
 
+describe("people who are chosen for a group", () => {
+  it("stay chosen if they cannot be added", async () => {
+    const { group_id: id } = await bench.server.call("Ada", "POST", "/user_groups/create", { name: "readers", description: "", members: [] });
+    const ada = await as("Ada", `#groups/${id}/readers/general`);
+    ada.expected.push(/503/);
+    let fails = true;
+    await intercept(ada, (request) => fails && request.url().endsWith(`/user_groups/${id}/members`) && [503, { result: "error", msg: "Busy" }]);
+    await typeInto(ada, "dialog [aria-label='Add people']", "Bo");
+    await untilText(ada, "dialog .completion__label", "Bob");
+    await ada.keyboard.press("Enter");
+    await untilText(ada, "dialog .pill", "Bob");
+    await clickText(ada, "dialog button[type=submit]", "Add");
+    await untilToast(ada, "Busy");
+    assert.equal(await countOf(ada, "dialog .pill"), 1);
+    fails = false;
+    await clickText(ada, "dialog button[type=submit]", "Add");
+    await untilText(ada, "dialog .row", "Bob");
+    await until(ada, () => !document.querySelector("dialog .pill"));
+  });
+});
+
 describe("other programs", () => {
   it("get an address for their webhooks, which works", async () => {
     const bob = await as("Bob", "#settings/your-bots");

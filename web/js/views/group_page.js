@@ -87,8 +87,7 @@ function members(app, group, { mayAdd, mayRemove, mayJoin, mayLeave }, current) 
   const picker = membersPicker(app, { label: t("Add people"), chosen: [] });
   const add = async () => {
     const ids = picker.ids().filter((id) => !current().members.includes(id));
-    if (ids.length > 0) await change({ add: ids });
-    picker.clear();
+    if (ids.length === 0 || (await change({ add: ids }))) picker.clear();
   };
   return [
     mayAdd && lineForm(add, h("div", { class: "grow" }, picker.element), h("button", { type: "submit", class: "button" }, t("Add"))),
@@ -130,8 +129,7 @@ function subgroups(app, group, { mayAdd, mayManage }, current) {
   const picker = groupsPicker(app, { label: t("Add groups"), chosen: [], groups: others, onChange: () => {} });
   const add = async () => {
     const ids = picker.ids();
-    if (ids.length > 0) await session.attempt(api.updateSubgroups(group.id, { add: ids }));
-    picker.clear();
+    if (ids.length === 0 || (await session.attempt(api.updateSubgroups(group.id, { add: ids })))) picker.clear();
   };
   return [
     mayAdd && lineForm(add, h("div", { class: "grow" }, picker.element), h("button", { type: "submit", class: "button" }, t("Add"))),
