@@ -3,7 +3,7 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { act, chooseFrom, clickText, drawn, eventually, hoverOver, onElements, press, pressOn, setUp, until, untilFocus, untilText } from "./harness.js";
+import { act, chooseFrom, clickText, drawn, eventually, hoverOver, onElements, press, pressOn, setUp, typeInto, until, untilFocus, untilText } from "./harness.js";
 import { largeOrganization } from "./organization.js";
 
 const bench = setUp({ fixtures: largeOrganization() });
@@ -44,6 +44,16 @@ describe("a large organization", () => {
     await until(ada, (before) => document.querySelectorAll(".recent .conversation").length > before, listed);
     await ada.reload();
     await ada.waitForSelector(".sidebar [data-channel]");
+  });
+
+  it("lists all accounts, some at a time", async () => {
+    const ada = await as("Ada", "#organization/users");
+    await until(ada, () => document.querySelectorAll("dialog .rows > .row").length === 500);
+    await clickText(ada, "dialog button", "Show more");
+    await untilText(ada, "dialog .rows > .row", "Person 997");
+    await until(ada, () => document.activeElement.closest(".row"));
+    await typeInto(ada, "dialog [aria-label='Filter accounts']", "no such name");
+    await untilText(ada, "dialog .empty:not([hidden])", "No matches.");
   });
 
   it("invites into any channel, of which none is listed before it is looked for", async () => {

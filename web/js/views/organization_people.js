@@ -20,8 +20,8 @@ import { confirm } from "./popover.js";
 /** @typedef {import("../../types/api.js").User} User */
 /** @typedef {import("../lib/dom.js").Child} Child */
 
-/** Accounts that are listed; more are found with the filter. */
-const SHOWN = 500;
+/** How many accounts are listed at first, and how many more come at a time. */
+const STEP = 500;
 
 /** @param {App} app @param {string} tab @returns {Child[]} */
 export function people(app, tab) {
@@ -29,8 +29,11 @@ export function people(app, tab) {
   const isActive = tab !== "deactivated";
   const input = h("input", { type: "search", placeholder: t("Filter"), "aria-label": t("Filter accounts") });
   const list = h("ul", { class: "rows" });
+  const none = h("p", { class: "empty", role: "status", hidden: true }, t("No matches."));
+  let shown = STEP;
+  const more = button(t("Show more"), showMore, "", { hidden: true });
   const render = () => {
-    const wanted = input.value.toLowerCase();
+    const wanted = input.value.trim().toLowerCase();
     const users = [...store.users.values()]
       .filter((user) => !user.is_bot && (user.is_active !== false) === isActive)
       .filter((user) => `${user.full_name} ${user.delivery_email ?? ""}`.toLowerCase().includes(wanted))
@@ -38,10 +41,19 @@ export function people(app, tab) {
     keepFocus(list, () =>
       fill(
         list,
-        users.slice(0, SHOWN).map((user) => personRow(app, user)),
+        users.slice(0, shown).map((user) => personRow(app, user)),
       ),
     );
+    more.hidden = users.length <= shown;
+    none.hidden = wanted === "" || users.length > 0;
   };
+  function showMore() {
+    const next = shown;
+    shown += STEP;
+    render();
+    // The button may be gone.
+    /** @type {HTMLElement | null | undefined} */ (list.children[next]?.querySelector("select, button"))?.focus();
+  }
   input.oninput = debounce(render, 80);
   effect(() => {
     store.on("users");
@@ -60,6 +72,8 @@ export function people(app, tab) {
       input,
     ),
     list,
+    none,
+    h("div", null, more),
   ];
 }
 
