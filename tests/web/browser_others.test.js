@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { act, clickButton, clickText, clickToast, compose, countOf, eventually, intercept, onElement, onElements, pressOn, setUp, typeInto, until, untilEqual, untilFocus, untilText, untilToast, wake } from "./harness.js";
+import { act, clickButton, clickText, clickToast, compose, countOf, eventually, intercept, onElement, onElements, press, pressOn, setUp, typeInto, until, untilEqual, untilFocus, untilText, untilToast, wake } from "./harness.js";
 
 const bench = setUp();
 const { as, at, go } = bench;
@@ -538,5 +538,16 @@ describe("what cannot be loaded", () => {
     ada.expected.push(/400/);
     await go(ada, "#narrow/mentions/bo");
     await untilText(ada, ".timeline__top", "cannot be shown");
+  });
+
+  it("leads back to the text, if it is the preview", async () => {
+    const ada = await as("Ada", await at("design", "preview"));
+    ada.expected.push(/503/);
+    await intercept(ada, (request) => request.url().endsWith("/json/messages/render") && [503, { result: "error", msg: "Busy" }]);
+    await write(ada, "**strong**");
+    await press(ada, "Alt+p");
+    await untilToast(ada, "Busy");
+    await untilFocus(ada, ".composer .editor__text");
+    assert.equal(await countOf(ada, ".editor__preview:not([hidden])"), 0);
   });
 });

@@ -152,6 +152,8 @@ function createPreview(app, textarea, button, send) {
     fill(element, h("p", { class: "muted" }, t("Rendering…")));
     const reply = textarea.value.trim() ? await app.session.attempt(renderMessage(textarea.value)) : null;
     if (own !== requests) return;
+    // It failed: back to the text.
+    if (reply === undefined) return void toggle();
     fill(element, reply ? contentElement(app, reply.rendered, null) : h("p", { class: "muted" }, t("Nothing to preview.")));
     element.focus();
   }
