@@ -61,6 +61,9 @@ fn replace_with(viewer: &MessageViewer<'_>, elements: &[Element]) -> ApiResult<V
         _ => return Err(bad_combination("Duplicate 'with' operators.")),
     };
     let invalid = || ApiError::bad_narrow("Invalid 'with' operator");
+    if with.negated {
+        return Err(invalid());
+    }
     let id = match &with.operand {
         Value::String(text) => text.trim().parse().map_err(|_| invalid())?,
         id => id.as_i64().ok_or_else(invalid)?,

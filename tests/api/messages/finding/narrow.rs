@@ -244,6 +244,10 @@ async fn invalid_narrows_are_refused_as_published() {
         (json!([["with", "seven"]]), "Invalid 'with' operator"),
         (json!([["with", hidden.to_string()]]), "Invalid 'with' operator"),
         (json!([["with", hidden.to_string()], ["channel", "lunch"]]), "Invalid 'with' operator"),
+        (
+            json!([{"operator": "with", "operand": fixture.ids[1], "negated": true}]),
+            "Invalid 'with' operator",
+        ),
     ];
     for (list, desc) in cases {
         let error = fixture.ada.get("/messages", narrow(list)).await;
