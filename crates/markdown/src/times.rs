@@ -179,7 +179,7 @@ const ZONES: [(i32, &str); 26] = [
     (-660, "sst"),
 ];
 
-/// Parses an offset: nothing, `pst`, `+02`, `+0200` or `+02:00`.
+/// Parses an offset: nothing, `pst`, `+2`, `+02`, `+0200`, `+02:00` or `utc+2`, which is east of Greenwich.
 fn offset(text: &str) -> Option<Offset> {
     let text = text.trim();
     if text.is_empty() {
@@ -188,8 +188,13 @@ fn offset(text: &str) -> Option<Offset> {
     if let Some((minutes, _)) = ZONES.iter().find(|(_, names)| names.split(' ').any(|name| name == text)) {
         return Offset::from_seconds(minutes * 60).ok();
     }
+    let number = ["utc", "gmt"].iter().find_map(|zone| text.strip_prefix(zone)).unwrap_or(text).trim_start();
+    let (sign, hours) = number.split_at_checked(1)?;
+    let is_digit = |c: char| c.is_ascii_digit();
+    let zero = if hours.trim_start_matches(is_digit).len() + 1 == hours.len() { "0" } else { "" };
+    let number = format!("{sign}{zero}{hours}");
     let parsed =
-        ["%z", "%:::z"].iter().find_map(|format| BrokenDownTime::parse(format, text).ok()?.offset())?;
+        ["%z", "%:::z"].iter().find_map(|format| BrokenDownTime::parse(format, &number).ok()?.offset())?;
     (parsed.seconds().abs() < 24 * 60 * 60).then_some(parsed)
 }
 
@@ -211,6 +216,12 @@ mod tests {
             ("20170605T223015Z", Some("2017-06-05T22:30:15Z")),
             ("May 28 2020, 1:30 PM IST", Some("2020-05-28T08:00:00Z")),
             ("2017-06-05 22:30 PST", Some("2017-06-06T06:30:00Z")),
+            ("January 25, 2021, 1:00 PM EST", Some("2021-01-25T18:00:00Z")),
+            ("January 25, 2021, 13:00 UTC-5", Some("2021-01-25T18:00:00Z")),
+            ("2017-06-05 22:30 GMT +5:30", Some("2017-06-05T17:00:00Z")),
+            ("2017-06-05T22:30+2", Some("2017-06-05T20:30:00Z")),
+            ("2017-06-05 22:30 UTC+25", None),
+            ("2017-06-05 22:30 UTC5", None),
             ("2017-06-05 10 PM", Some("2017-06-05T22:00:00Z")),
             ("12 am June 5 2017", Some("2017-06-05T00:00:00Z")),
             ("2017-06-05 13 PM", None),
