@@ -200,9 +200,9 @@ fn content(event: &str, payload: Payload<'_>, options: &Options<'_>) -> Result<S
     }
 }
 
-/// The acting user. Pushes may have no sender.
-fn sender(payload: Payload<'_>) -> Result<&str, Refusal> {
-    payload.first_text(&["/sender/login", "/pusher/name"])
+/// The acting user. Pushes, and requests of a deleted account, may have no sender.
+fn sender(payload: Payload<'_>) -> &str {
+    payload.first_text(&["/sender/login", "/pusher/name"]).unwrap_or(git::NO_NAME)
 }
 
 /// An account or a team as a link; a deleted one is null.
@@ -223,7 +223,7 @@ fn push(payload: Payload<'_>) -> Result<String, Refusal> {
     });
     let commits: Vec<Commit<'_>> = commits.collect::<Result<_, Refusal>>()?;
     let push = Push {
-        user: sender(payload)?,
+        user: sender(payload),
         branch: git::branch_of(payload.text("/ref")?),
         compare_url: payload.text("/compare")?,
         total: commits.len(),
@@ -236,7 +236,7 @@ fn push(payload: Payload<'_>) -> Result<String, Refusal> {
 
 fn pull_request(event: &str, payload: Payload<'_>, named: bool) -> Result<String, Refusal> {
     let request = payload.at("/pull_request")?;
-    let (user, action) = (sender(payload)?, &*label(payload.text("/action")?));
+    let (user, action) = (sender(payload), &*label(payload.text("/action")?));
     let (number, url) = (request.integer("/number")?, request.text("/html_url")?);
     let title = if named { Some(request.text("/title")?) } else { None };
     let change = Change { user, action, kind: "PR", number: Some(number), title, url, ..Change::default() };
@@ -336,7 +336,7 @@ fn pull_request(event: &str, payload: Payload<'_>, named: bool) -> Result<String
 
 fn issue(event: &str, payload: Payload<'_>, named: bool) -> Result<String, Refusal> {
     let issue = payload.at("/issue")?;
-    let (user, action) = (sender(payload)?, &*label(payload.text("/action")?));
+    let (user, action) = (sender(payload), &*label(payload.text("/action")?));
     let (number, url) = (issue.integer("/number")?, issue.text("/html_url")?);
     let title = if named { Some(issue.text("/title")?) } else { None };
     let kind = if issue.find("/pull_request").is_some() { "PR" } else { "issue" };
@@ -384,7 +384,7 @@ fn discussion(event: &str, payload: Payload<'_>, named: bool) -> Result<String, 
         let comment = payload.at("/comment")?;
         let action = commented(payload.text("/action")?, comment.text("/html_url")?);
         let change = Change {
-            user: sender(payload)?,
+            user: sender(payload),
             action: &action,
             kind: "discussion",
             number: Some(number),
@@ -399,7 +399,7 @@ fn discussion(event: &str, payload: Payload<'_>, named: bool) -> Result<String, 
     let verb = payload.find_text("/action").unwrap_or("created");
     Ok(format!(
         "{} {} {} in {}:\n{}",
-        label(sender(payload)?),
+        label(sender(payload)),
         label(verb),
         link(&format!("discussion #{number}"), url),
         label(payload.text("/discussion/category/name")?),
@@ -410,7 +410,7 @@ fn discussion(event: &str, payload: Payload<'_>, named: bool) -> Result<String, 
 fn team(payload: Payload<'_>) -> Result<String, Refusal> {
     if payload.find("/changes/description").is_some() {
         let text = quote(payload.find_text("/team/description").unwrap_or_default());
-        return Ok(format!("{} changed the team description to:\n{text}", bold(sender(payload)?)));
+        return Ok(format!("{} changed the team description to:\n{text}", bold(sender(payload))));
     }
     if let Some(former) = payload.find_text("/changes/name/from") {
         let name = payload.text("/team/name")?;
@@ -428,7 +428,7 @@ fn commit_comment(payload: Payload<'_>) -> Result<String, Refusal> {
     let url = comment.text("/html_url")?;
     let commit_url = url.split('#').next().unwrap_or(url);
     Ok(git::commit_comment(
-        sender(payload)?,
+        sender(payload),
         &commented("created", url),
         commit_url,
         comment.text("/commit_id")?,
@@ -465,7 +465,7 @@ fn page_build(payload: Payload<'_>) -> String {
 }
 
 fn other(event: &str, payload: Payload<'_>) -> Result<String, Refusal> {
-    let user = || sender(payload).map(label);
+    let user = label(sender(payload));
     let repository = || {
         Ok::<_, Refusal>(link(payload.text("/repository/full_name")?, payload.text("/repository/html_url")?))
     };
@@ -475,12 +475,12 @@ fn other(event: &str, payload: Payload<'_>) -> Result<String, Refusal> {
         "commit_comment" => commit_comment(payload)?,
         "create" | "delete" => {
             let name = payload.find_text("/ref").map(|name| format!(" {}", label(name))).unwrap_or_default();
-            format!("{} {event}d {}{name}.", user()?, label(payload.text("/ref_type")?))
+            format!("{user} {event}d {}{name}.", label(payload.text("/ref_type")?))
         }
         "push_tags" => {
             // A tag that was moved is neither created nor deleted.
             let action = if payload.is_true("/deleted") { "removed" } else { "pushed" };
-            git::tag(sender(payload)?, action, git::tag_of(payload.text("/ref")?), None)
+            git::tag(sender(payload), action, git::tag_of(payload.text("/ref")?), None)
         }
         "check_run" => check_run(payload)?,
         "status" => {
@@ -489,13 +489,13 @@ fn other(event: &str, payload: Payload<'_>) -> Result<String, Refusal> {
             let commit = link(short_id(payload.text("/sha")?), payload.text("/commit/html_url")?);
             format!("{commit} changed its status to {state}.")
         }
-        "deployment" => format!("{} created new deployment.", user()?),
+        "deployment" => format!("{user} created new deployment."),
         "deployment_status" => {
             format!("Deployment changed status to {}.", label(payload.text("/deployment_status/state")?))
         }
         "fork" => {
             let fork = link(payload.text("/forkee/name")?, payload.text("/forkee/html_url")?);
-            format!("{} forked {fork}.", user()?)
+            format!("{user} forked {fork}.")
         }
         "gollum" => {
             let pages = payload.list("/pages")?.map(|page| {
@@ -503,26 +503,26 @@ fn other(event: &str, payload: Payload<'_>) -> Result<String, Refusal> {
                 Ok(format!("* {} {title}", start(&label(page.text("/action")?))))
             });
             let pages: Vec<String> = pages.collect::<Result<_, Refusal>>()?;
-            format!("{}:\n{}", user()?, pages.join("\n"))
+            format!("{user}:\n{}", pages.join("\n"))
         }
         "member" => {
             let (member, preposition) = member(payload, action);
-            format!("{} {} {member} {preposition} {}.", user()?, label(action), repository()?)
+            format!("{user} {} {member} {preposition} {}.", label(action), repository()?)
         }
         "membership" => {
             let (member, preposition) = member(payload, action);
             let team = label(payload.text("/team/name")?);
-            format!("{} {} {member} {preposition} the {team} team.", user()?, label(action))
+            format!("{user} {} {member} {preposition} the {team} team.", label(action))
         }
         "page_build" => page_build(payload),
-        "public" => format!("{} made the repository {} public.", user()?, repository()?),
+        "public" => format!("{user} made the repository {} public.", repository()?),
         "release" => {
             let release = payload.at("/release")?;
             let tag = release.text("/tag_name")?;
             let name = release.find_text("/name").unwrap_or(tag);
-            git::release(sender(payload)?, action, name, release.text("/html_url")?, tag)
+            git::release(sender(payload), action, name, release.text("/html_url")?, tag)
         }
-        "repository" => format!("{} {} the repository {}.", user()?, label(action), repository()?),
+        "repository" => format!("{user} {} the repository {}.", label(action), repository()?),
         "star" => {
             let verb = if action == "created" { "starred" } else { "unstarred" };
             let user = account(payload.find("/sender"));
@@ -535,7 +535,7 @@ fn other(event: &str, payload: Payload<'_>) -> Result<String, Refusal> {
                 label(payload.text("/team/name")?)
             )
         }
-        "watch" => format!("{} starred the repository {}.", user()?, repository()?),
+        "watch" => format!("{user} starred the repository {}.", repository()?),
         _ => return Err(Refusal::Unsupported(event.to_owned())),
     })
 }

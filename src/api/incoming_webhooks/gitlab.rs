@@ -213,7 +213,7 @@ fn push(payload: Payload<'_>) -> Result<String, Refusal> {
     let tree = format!("{home}/-/tree/{}", in_path(branch));
     let commits = payload.list("/commits")?.map(|commit| {
         Ok(Commit {
-            author: commit.text("/author/name")?,
+            author: commit.first_text(&["/author/name", "/author/email"]).unwrap_or(git::NO_NAME),
             id: commit.text("/id")?,
             url: commit.text("/url")?,
             message: commit.text("/message")?,
