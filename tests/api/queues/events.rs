@@ -242,3 +242,19 @@ async fn a_queue_of_all_public_channels_ends_when_its_user_becomes_a_guest() {
         ["0"]
     );
 }
+
+/// The client may have fetched them as well: they were sent to its user. `SECURITY.md` names it.
+#[tokio::test]
+async fn messages_of_before_a_loss_of_access_are_delivered() {
+    let server = TestServer::start().await;
+    let (owner, bob) = (server.owner().await, server.member("bob").await);
+    let crew = server.private_channel("crew", &[&owner, &bob]).await;
+    let mut of_bob = bob.register(json!({"event_types": ["message"]})).await;
+    let sent = owner.send(crew, "plans", "before").await;
+    let removed = json!({"subscriptions": ["crew"], "principals": [bob.user_id]});
+    owner.delete("/users/me/subscriptions", removed).await.ok();
+    owner.send(crew, "plans", "after").await;
+    bob.get(&format!("/messages/{sent}"), ()).await.error(400, "BAD_REQUEST", "Invalid message(s)");
+    let events = of_bob.expect_kinds(&["message"]).await;
+    assert_eq!(events[0]["message"]["content"], "before");
+}
