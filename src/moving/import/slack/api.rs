@@ -145,16 +145,7 @@ impl Api {
 
     /// The people of the workspace, with their addresses.
     pub fn people(&self) -> ImportResult<Vec<SlackUser>> {
-        let (mut people, mut cursor) = (Vec::new(), String::new());
-        for _ in 0..MAX_PAGES {
-            let page: People = self.call("users.list", &[("limit", "200"), ("cursor", &cursor)])?;
-            people.extend(page.members);
-            cursor = page.response_metadata.next_cursor;
-            if cursor.is_empty() {
-                return Ok(people);
-            }
-        }
-        Err(failed("users.list", format_args!("there are more than {MAX_PAGES} pages")))
+        all_pages(|cursor| self.call("users.list", &[("limit", "200"), ("cursor", cursor)]))
     }
 
     /// The addresses of custom emoji, or `alias:` with another name, by name.
@@ -261,6 +252,24 @@ impl Api {
     }
 }
 
+/// Loads all pages of the list of people, each with the cursor of the one before.
+fn all_pages(mut load: impl FnMut(&str) -> ImportResult<People>) -> ImportResult<Vec<SlackUser>> {
+    let (mut people, mut cursor) = (Vec::new(), String::new());
+    for _ in 0..MAX_PAGES {
+        let page = load(&cursor)?;
+        people.extend(page.members);
+        let next = page.response_metadata.next_cursor;
+        if next.is_empty() {
+            return Ok(people);
+        }
+        if next == cursor {
+            return Err(failed("users.list", "a page names itself as the next one"));
+        }
+        cursor = next;
+    }
+    Err(failed("users.list", format_args!("there are more than {MAX_PAGES} pages")))
+}
+
 fn failed(method: &str, why: impl Display) -> ImportError {
     ImportError::new(format!("{method} of Slack failed: {why}"))
 }
@@ -283,4 +292,21 @@ fn read<T: DeserializeOwned>(method: &str, answer: Option<Answer>) -> ImportResu
 fn is_of_slack(url: &Url) -> bool {
     let host = url.host_str().unwrap_or_default();
     url.scheme() == "https" && (host == "files.slack.com" || host.ends_with(".slack-edge.com"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_pages_of_a_list_end() {
+        let mut loaded = 0;
+        let endless = all_pages(|_| {
+            loaded += 1;
+            Ok(People { members: Vec::new(), response_metadata: Page { next_cursor: loaded.to_string() } })
+        });
+        let error = endless.unwrap_err().to_string();
+        assert_eq!(error, "users.list of Slack failed: there are more than 2000 pages");
+        assert_eq!(loaded, MAX_PAGES);
+    }
 }
