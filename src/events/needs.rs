@@ -29,7 +29,7 @@ pub struct Need {
 
 /// The queues that wait for events, and which of the events they need. To be asked about events in the order of their ids.
 pub struct Needs {
-    /// The newest event when this was made. Queues may need all later ones.
+    /// The newest published event of the log when this was made. Queues may need all later ones.
     pub head: EventId,
     /// Ordered by their positions, the farthest ahead first.
     rest: Vec<Need>,
@@ -67,7 +67,7 @@ impl Wanting {
 }
 
 impl Needs {
-    /// The needs of queues; `head` is the newest event.
+    /// The needs of queues; `head` is the newest published event of the log.
     pub fn new(head: EventId, mut needs: Vec<Need>) -> Self {
         needs.sort_unstable_by_key(|need| std::cmp::Reverse(need.after));
         Self {

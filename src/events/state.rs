@@ -113,7 +113,8 @@ impl State {
         self.queues.values().map(|queue| queue.low_watermark(self.head)).min().unwrap_or(self.head)
     }
 
-    /// The events that the queues need. Queues without a poll for longer than usual are named, since they need not have everything.
+    /// The logged events that the queues need, up to the newest one that is published: the queues do not know of later ones.
+    /// Queues without a poll for longer than usual are named, since they need not have everything.
     pub fn needs(&self, now: i64) -> Needs {
         let pending = self.queues.iter().filter(|(_, queue)| queue.newest > queue.acknowledged);
         let needs = pending.map(|(queue_id, queue)| {
@@ -125,7 +126,7 @@ impl State {
                 idle: is_idle.then(|| queue_id.clone()),
             }
         });
-        Needs::new(self.head, needs.collect())
+        Needs::new(self.logged, needs.collect())
     }
 
     /// The number of queues of users that live longer without polls than a number of seconds.

@@ -187,6 +187,31 @@ async fn a_client_may_name_an_event_that_is_not_published_yet() {
     bench.close();
 }
 
+/// The writer commits events before it publishes them. Other queues do not wait for them yet.
+#[tokio::test]
+async fn events_that_are_not_published_yet_stay_in_the_log() {
+    let folder = tempfile::tempdir().unwrap();
+    let bench = Bench::open(&folder.path().join("chat.sqlite")).await;
+    let of_bob = bench.register(BOB, Registration::default()).await;
+    let new = bench.add(ADA, 0);
+    bench.ping(1).await;
+    let published = bench.value::<i64>("SELECT max(id) FROM event");
+    bench.poll(&of_bob, BOB, published).await.unwrap();
+    for later in 1..=3 {
+        let statement = format!(
+            "INSERT INTO event (id, type, name, version, audience, audience_id, also_public, message_id, payload, routing)
+             SELECT id + {later}, type, name, version, audience, audience_id, also_public, message_id, payload, routing
+             FROM event WHERE id = {published}"
+        );
+        bench.execute(&statement).await;
+    }
+    // The snapshot of `POST /register` has them.
+    bench.hub.start_at(&new, EventId(published + 3));
+    run_maintenance(&bench.hub, &bench.writer, &bench.clock).await;
+    assert_eq!(bench.value::<i64>("SELECT count(*) FROM event"), 3);
+    bench.close();
+}
+
 #[test]
 fn an_idle_queue_that_is_far_behind_expires_before_its_time() {
     let long = Registration { idle_seconds: Some(MAX_IDLE_SECONDS), ..Registration::default() };
