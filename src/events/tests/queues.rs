@@ -1,6 +1,6 @@
 //! Limits on queues, their expiry, and their effect on the log.
 
-use super::{ADA, BOB, Bench, Note, NoteRouting, ids};
+use super::{ADA, BOB, Bench, Note, NoteRouting, ids, numbers};
 use crate::events::hub::MAX_UNLOGGED;
 use crate::events::{
     Audience, MAX_EVENTS_BEHIND, MAX_EVENTS_BEHIND_IDLE, MAX_IDLE_SECONDS, MAX_QUEUES_PER_USER, NewQueue,
@@ -225,6 +225,26 @@ fn an_idle_queue_that_is_far_behind_expires_before_its_time() {
     assert!(!is_gone(&long, 600, MAX_EVENTS_BEHIND_IDLE + 1), "as every queue");
     assert!(is_gone(&brief, 61, 0) && !is_gone(&brief, 60, MAX_EVENTS_BEHIND));
     assert!(is_gone(&Registration::default(), 601, 0) && !is_gone(&Registration::default(), 600, 0));
+}
+
+/// The numbers that a crash skips are no events that a queue is behind.
+#[tokio::test]
+async fn idle_queues_survive_crashes() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |number: i64| folder.path().join(format!("{number}.sqlite"));
+    let mut bench = Bench::open(&path(0)).await;
+    let long = Registration { idle_seconds: Some(MAX_IDLE_SECONDS), ..Registration::default() };
+    let queue = bench.register(ADA, long).await;
+    for number in 1..=4 {
+        bench.ping(number).await;
+        // The file as a crash leaves it.
+        bench.writer.copy_to(path(number)).await.unwrap();
+        bench.close();
+        bench = Bench::open(&path(number)).await;
+    }
+    bench.hub.expire(601_000);
+    assert_eq!(numbers(&bench.events(&queue, ADA).await), [1, 2, 3, 4]);
+    bench.close();
 }
 
 /// Writes nothing as long as clients get only what has no rows, such as heartbeats.
