@@ -9,6 +9,7 @@ import { groupRights } from "../../web/js/selectors/group_settings.js";
 import { zoneAction } from "../../web/js/selectors/time_zone.js";
 import { eventName, shortNameFor, webhookUrl } from "../../web/js/selectors/webhooks.js";
 import { createDeletions, TIME_TO_UNDO } from "../../web/js/store/deletions.js";
+import { ACTION_TIME } from "../../web/js/views/toasts.js";
 import { createNotices } from "../../web/js/store/notices.js";
 import { createStore, reset } from "../../web/js/store/store.js";
 
@@ -91,6 +92,11 @@ describe("a group", () => {
 });
 
 describe("a deletion", () => {
+  it("can be taken back as long as there is a button for that", () => {
+    // The button comes with the next frame, which may be late.
+    assert.ok(TIME_TO_UNDO >= ACTION_TIME + 500);
+  });
+
   it("waits for its time to be taken back, and comes back if it is refused", async (test) => {
     test.mock.timers.enable({ apis: ["setTimeout"] });
     const log = [];

@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { TIME_TO_UNDO } from "../../web/js/store/deletions.js";
 import { axeViolations, choose, clickButton, clickText, clickToast, enter, eventually, focusOn, hoverOver, intercept, IS_FIREFOX, onElement, onElements, pressOn, setUp, typeInto, until, untilAllEqual, untilEqual, untilFocus, untilStable, untilText, untilToast } from "./harness.js";
 
 const bench = setUp({ args: ["--max-file-upload-size-mib", "1"] });
@@ -101,7 +102,7 @@ describe("what was done", () => {
     const { id } = await bench.server.send("Ada", "general", "regrets", "Please stay");
     const other = await bench.server.send("Ada", "general", "regrets", "Please go");
     // A message is deleted after this time.
-    const ada = await holding("Ada", 6000);
+    const ada = await holding("Ada", TIME_TO_UNDO);
     await go(ada, await at("general", "regrets"));
     const remove = async (which) => {
       await pressOn(ada, `[data-id="${which}"]`, "i");

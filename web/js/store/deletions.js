@@ -3,8 +3,8 @@
  * @module
  */
 
-/** How long a deletion can be taken back, in milliseconds. */
-export const TIME_TO_UNDO = 6_000;
+/** How long a deletion can be taken back, in milliseconds: longer than the button for that is shown. */
+export const TIME_TO_UNDO = 8_000;
 
 /** @param {{ hide: (id: number, isHidden: boolean) => void, remove: (id: number) => Promise<unknown> }} does `remove` answers nothing if it failed. */
 export function createDeletions({ hide, remove }) {

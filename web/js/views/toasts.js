@@ -9,6 +9,9 @@ import { t } from "../lib/words.js";
 /** How many toasts are shown at a time, at most: the oldest make room. */
 const MAX_TOASTS = 5;
 
+/** How long a toast with a button is shown, in milliseconds. */
+export const ACTION_TIME = 7_000;
+
 /** Shows a line of text for some seconds, below those that are still shown. @param {string} text @param {boolean} isError @param {{ label: string, run: () => void }} [action] */
 export function toast(text, isError, action) {
   const host = document.querySelector("dialog[open]:last-of-type") ?? document.body;
@@ -38,5 +41,5 @@ export function toast(text, isError, action) {
       ),
     iconButton("close", t("Dismiss"), { onclick: () => element.remove() }),
   );
-  setTimeout(() => element.remove(), isError ? 8000 : action ? 7000 : 4000);
+  setTimeout(() => element.remove(), isError ? 8000 : action ? ACTION_TIME : 4000);
 }
