@@ -125,11 +125,25 @@ describe("emoji", () => {
     });
   });
 
+  it("say that they could not be loaded, and are loaded on request", async () => {
+    const { id } = await bench.server.send("Bob", "general", "thumbs", "Well?");
+    const ada = await as("Ada", await at("general", "thumbs"));
+    ada.expected.push(/503/);
+    let fails = true;
+    await intercept(ada, (request) => fails && request.url().includes("/emoji_api.json") && [503, { result: "error", msg: "Busy" }]);
+    await pressOn(ada, `[data-id="${id}"]`, ":");
+    await untilText(ada, ".emoji-picker [role=alert]:not([hidden])", "This could not be loaded.");
+    fails = false;
+    await pressOn(ada, ".emoji-picker [role=alert] button", "Enter");
+    await until(ada, () => document.querySelectorAll(".emoji-grid button").length > 50 && document.querySelector(".emoji-picker [role=alert]").hidden);
+    await untilFocus(ada, ".emoji-picker input");
+  });
+
   it("keep the focus when their names arrive late", async () => {
     const { id } = await bench.server.send("Bob", "general", "thumbs", "Really?");
     const ada = await as("Ada", await at("general", "thumbs"));
     const held = [];
-    await intercept(ada, (request) => /\/emoji_api\.[^/]*json$/.test(new URL(request.url()).pathname) && held.push(request) > 0);
+    await intercept(ada, (request) => request.url().includes("/emoji_api.json") && held.push(request) > 0);
     await pressOn(ada, `[data-id="${id}"]`, ":");
     await untilFocus(ada, ".emoji-picker input");
     await eventually(() => assert.equal(held.length, 1));

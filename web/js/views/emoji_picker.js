@@ -13,7 +13,7 @@ import { emojiSections, findEmoji } from "../selectors/emoji_choices.js";
 import { allEmoji, asReaction, recentEmoji, setSkinTone, skinTone, textOfEmoji, useEmoji } from "../store/emoji.js";
 import { loadEmoji } from "./emoji_catalogue.js";
 import { closePopover } from "./open_popover.js";
-import { emojiElement } from "./parts.js";
+import { button, emojiElement } from "./parts.js";
 import { showPopover } from "./popover.js";
 
 /** @typedef {import("../../types/app.js").App} App */
@@ -36,6 +36,13 @@ export function showEmojiPicker(app, opener, pick, { hasTones = false } = {}) {
   const tabs = h("div", { class: "emoji-tabs", role: "toolbar", "aria-label": t("Groups of emoji") });
   const grid = h("div", { class: "emoji-grid", id: "emoji-grid", role: "group", "aria-label": t("Emoji") });
   const name = h("div", { class: "emoji-name", "aria-live": "polite" });
+  const problem = h(
+    "p",
+    { role: "alert", hidden: true },
+    t("This could not be loaded. {reason}", { reason: "" }).trim(),
+    " ",
+    button(t("Try again"), load, "small"),
+  );
   /** The emoji of each button. @type {WeakMap<Element, CatalogEmoji>} */
   const shown = new WeakMap();
 
@@ -74,8 +81,12 @@ export function showEmojiPicker(app, opener, pick, { hasTones = false } = {}) {
     grid.scrollTop = 0;
   }
 
-  /** Shows emoji that came late. The focus stays on its emoji or group. */
-  function showLate() {
+  /** Shows emoji that come late, or that they did not come. The focus stays on its emoji or group. */
+  async function load() {
+    const isThere = await loadEmoji(app);
+    if (isThere && problem.contains(document.activeElement)) input.focus();
+    problem.hidden = isThere;
+    if (!isThere) return;
     const focused = document.activeElement;
     const title = focused instanceof HTMLButtonElement && box.contains(focused) ? focused.title : null;
     show();
@@ -107,14 +118,22 @@ export function showEmojiPicker(app, opener, pick, { hasTones = false } = {}) {
   });
   const showSoon = debounce(show, 60);
   input.oninput = () => showSoon();
-  const box = h("div", { class: "emoji-picker" }, input, tabs, grid, h("div", { class: "emoji-foot" }, name, hasTones && toneChoice(show)));
+  const box = h(
+    "div",
+    { class: "emoji-picker" },
+    input,
+    tabs,
+    problem,
+    grid,
+    h("div", { class: "emoji-foot" }, name, hasTones && toneChoice(show)),
+  );
   box.addEventListener("keydown", (event) => {
     if (isComposing(event)) return;
     if (event.target === input) showSoon.flush();
     moveFocus(event, input, grid);
   });
   show();
-  void loadEmoji(app).then(showLate);
+  void load();
   showPopover(opener, box, { label: t("Choose an emoji") });
 }
 
