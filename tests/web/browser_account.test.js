@@ -51,6 +51,8 @@ describe("logging in", () => {
     await untilText(page, "[role=alert]", "incorrect");
     await clickText(page, "summary", "Forgot your password?");
     await until(page, () => [...document.querySelectorAll("details[open] p")].some((text) => text.textContent.includes("administrator") && text.checkVisibility()));
+    await clickText(page, "details[open] a", "Request a new password by email");
+    await untilText(page, "h1", "Forgot your password?");
   });
 });
 

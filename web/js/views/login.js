@@ -72,6 +72,8 @@ export async function showLogin(root) {
           hasPasswords &&
             hint(
               t("Forgot your password?"),
+              // Without email, the page says what to do instead.
+              h("a", { href: "/accounts/password/reset/" }, t("Request a new password by email")),
               t(
                 "Ask an administrator of the organization for a link to set a new password. They can create it on your card, or in the organization settings under Accounts.",
               ),
@@ -105,5 +107,11 @@ function visitPath() {
   return next.startsWith("/#") ? next : "/";
 }
 
-/** @param {string} question @param {string} answer */
-const hint = (question, answer) => h("details", { class: "login__hint" }, h("summary", null, question), h("p", null, answer));
+/** @param {string} question @param {import("../lib/dom.js").Child[]} answers Each is a paragraph. */
+const hint = (question, ...answers) =>
+  h(
+    "details",
+    { class: "login__hint" },
+    h("summary", null, question),
+    answers.map((answer) => h("p", null, answer)),
+  );
