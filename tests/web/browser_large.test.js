@@ -42,6 +42,11 @@ describe("a large organization", () => {
     const listed = await onElements(ada, ".recent .conversation", (rows) => rows.length);
     await clickText(ada, ".recent__older", "Show older conversations");
     await until(ada, (before) => document.querySelectorAll(".recent .conversation").length > before, listed);
+    // The button keeps the focus for the next ones.
+    const more = await onElements(ada, ".recent .conversation", (rows) => rows.length);
+    await pressOn(ada, ".recent__older", "Enter");
+    await until(ada, (before) => document.querySelectorAll(".recent .conversation").length > before, more);
+    await untilFocus(ada, ".recent__older");
     await ada.reload();
     await ada.waitForSelector(".sidebar [data-channel]");
   });

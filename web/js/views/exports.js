@@ -51,16 +51,12 @@ export function dataExports(app) {
   load.watch();
   const chosen = select(types(), WITH_CONSENT);
   const start = async () => {
-    // A second click would begin another one.
-    begin.disabled = true;
     if (await session.attempt(api.startExport(Number(chosen.value)))) session.tell(t("The export has begun. It takes a few minutes."));
-    begin.disabled = false;
   };
-  const begin = button(t("Start the export"), start, "primary");
   return [
     h("p", { class: "muted" }, t("An export is an archive that other servers can import. Passwords are never in it.")),
     field(t("What is exported"), chosen),
-    h("div", null, begin),
+    h("div", null, button(t("Start the export"), start, "primary")),
     live(() => {
       store.on("realm");
       const exports = store.state.realm_exports;

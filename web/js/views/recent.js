@@ -40,7 +40,7 @@ export function createRecent(app) {
   const messages = createMessages(app);
   /** @type {import("../lib/memo.js").Memo<RecentRow>} */
   const memo = createMemo();
-  const older = button(t("Show older conversations"), loadOlder, "", { class: "button recent__older", hidden: true });
+  const older = button(t("Show older conversations"), messages.loadOlder, "", { class: "button recent__older", hidden: true });
   const load = createLoad(session, messages.load);
   const host = h("ul", { class: "recent" });
   const empty = h("div", { class: "empty", hidden: true });
@@ -48,12 +48,6 @@ export function createRecent(app) {
   const filter = filterInput(t("Filter recent conversations"), text);
   const tools = h("div", { class: "page__tools" }, filter, store.isVisitor ? null : toggles(only));
   const element = h("section", { class: "page", "aria-label": t("Recent conversations") }, tools, host, empty, older);
-
-  async function loadOlder() {
-    older.disabled = true;
-    await messages.loadOlder();
-    older.disabled = false;
-  }
 
   return {
     element,
