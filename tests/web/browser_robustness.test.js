@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { axeViolations, click, clickText, countOf, enter, eventually, onElement, onElements, pressOn, setUp, until, untilAllEqual, untilEqual, untilText } from "./harness.js";
+import { axeViolations, click, clickText, countOf, enter, eventually, intercept, onElement, onElements, pressOn, setUp, typeInto, until, untilAllEqual, untilEqual, untilText, untilToast } from "./harness.js";
 
 const bench = setUp();
 const { as, at, go } = bench;
@@ -197,6 +197,24 @@ describe("a row that cannot be shown", () => {
     await until(ada, (id) => !document.querySelector(`[data-id="${id}"]`), ids[1]);
     await eventually(() => assert.ok(logged() >= 3));
     ada.problems.splice(0, ada.problems.length, ...ada.problems.filter((text) => !isLogged.test(text)));
+  });
+});
+
+describe("a list of tasks", () => {
+  it("keeps the text of what could not be added, and shows what is done", async () => {
+    const { id } = await bench.server.send("Bob", "general", "chores", "/todo Chores\nDishes");
+    const ada = await as("Ada", await at("general", "chores"));
+    ada.expected.push(/503/);
+    const field = `[data-id="${id}"] .widget__add input`;
+    await ada.waitForSelector(field);
+    await intercept(ada, (request) => request.url().endsWith("/json/submessage") && [503, { result: "error", msg: "Busy" }]);
+    await typeInto(ada, field, "Laundry");
+    await ada.keyboard.press("Enter");
+    await untilToast(ada, "Busy");
+    await untilEqual(ada, field, (input) => input.value, "Laundry");
+    await click(ada, `[data-id="${id}"] input[type=checkbox]`);
+    await untilToast(ada, "Busy");
+    await untilEqual(ada, `[data-id="${id}"] input[type=checkbox]`, (box) => box.checked, false);
   });
 });
 

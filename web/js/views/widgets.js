@@ -94,17 +94,18 @@ function nextIndex(keys, split, self) {
   return next;
 }
 
-/** @param {string} label @param {(text: string) => void} add */
+/** @param {string} label @param {(text: string) => Promise<unknown>} add Answers nothing if it failed. */
 function addForm(label, add) {
   const input = h("input", { type: "text", placeholder: label, "aria-label": label, required: true });
   return h(
     "form",
     {
       class: "widget__add",
-      onsubmit: (/** @type {Event} */ event) => {
+      onsubmit: async (/** @type {Event} */ event) => {
         event.preventDefault();
-        if (input.value.trim()) add(input.value.trim());
+        const text = input.value.trim();
         input.value = "";
+        if (text && (await add(text)) === undefined && input.value === "") input.value = text;
       },
     },
     input,
@@ -116,7 +117,7 @@ function addForm(label, add) {
 function poll(app, message, extra, events) {
   const { store } = app;
   const { question, options } = pollState(extra, events, message.sender_id);
-  const send = (/** @type {any} */ data) => void app.session.attempt(submessage(message.id, data));
+  const send = (/** @type {any} */ data) => app.session.attempt(submessage(message.id, data));
   return h(
     "div",
     { class: "widget" },
@@ -171,7 +172,7 @@ function poll(app, message, extra, events) {
 function todo(app, message, extra, events) {
   const { store } = app;
   const { title, tasks } = todoState(extra, events, message.sender_id);
-  const send = (/** @type {any} */ data) => void app.session.attempt(submessage(message.id, data));
+  const send = (/** @type {any} */ data) => app.session.attempt(submessage(message.id, data));
   return h(
     "div",
     { class: "widget" },
@@ -179,19 +180,18 @@ function todo(app, message, extra, events) {
     h(
       "ul",
       { class: "widget__list" },
-      [...tasks].map(([key, { task, desc, isDone }]) =>
-        h(
+      [...tasks].map(([key, { task, desc, isDone }]) => {
+        const strike = async () => {
+          if ((await send({ type: "strike", key })) === undefined) box.checked = isDone;
+        };
+        const box = h("input", { type: "checkbox", checked: isDone, onchange: strike });
+        return h(
           "li",
           null,
-          h(
-            "label",
-            { class: "checkbox" },
-            h("input", { type: "checkbox", checked: isDone, onchange: () => send({ type: "strike", key }) }),
-            h("span", { class: isDone ? "is-done" : null }, task),
-          ),
+          h("label", { class: "checkbox" }, box, h("span", { class: isDone ? "is-done" : null }, task)),
           desc && h("span", { class: "widget__names" }, desc),
-        ),
-      ),
+        );
+      }),
     ),
     addForm(t("New task"), (task) =>
       send({
