@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { act, choose, chooseFrom, clickButton, clickText, eventually, fillIn, onElement, onElements, onField, setUp, typeInto, until, untilEqual, untilText, untilToast } from "./harness.js";
+import { act, choose, chooseFrom, clickButton, clickText, eventually, fillIn, intercept, onElement, onElements, onField, setUp, typeInto, until, untilEqual, untilText, untilToast } from "./harness.js";
 
 const bench = setUp();
 const { as, at, go } = bench;
@@ -26,6 +26,19 @@ describe("one's own settings", () => {
     await eventually(async () => assert.equal((await fetched("Ada", "user_settings")).user_settings.twenty_four_hour_time, true));
     await choose(ada, "Theme", 1);
     await until(ada, () => document.documentElement.dataset.theme !== "dark");
+  });
+
+  it("are shown as they are if they could not be saved", async () => {
+    const ada = await as("Ada", "#settings/preferences");
+    ada.expected.push(/503/);
+    const isChecked = () => onField(ada, "Enter sends", (control) => control.checked);
+    const before = [await onField(ada, "Theme", (control) => control.value), await isChecked()];
+    await intercept(ada, (request) => request.method() === "PATCH" && request.url().endsWith("/json/settings") && [503, { result: "error", msg: "Busy" }]);
+    await choose(ada, "Theme", 3);
+    await untilToast(ada, "Busy");
+    await onField(ada, "Enter sends", (control) => control.click());
+    await untilToast(ada, "Busy");
+    await eventually(async () => assert.deepEqual([await onField(ada, "Theme", (control) => control.value), await isChecked()], before));
   });
 
   it("change the name, the password and alert words", async () => {

@@ -8,6 +8,9 @@ import { signal } from "../lib/signal.js";
 
 /** @typedef {{ text: string, isError: boolean, action?: { label: string, run: () => void } }} Notice `action`: a button below the text. */
 
+/** Counts actions that failed. What shows the outcome before the server has answered shows the former value again. */
+export const failures = signal(0);
+
 /** Creates an empty list of notices. */
 export function createNotices() {
   /** Notices that are not shown yet. @type {import("../lib/signal.js").Signal<Notice[]>} */
@@ -33,6 +36,7 @@ export function createNotices() {
     } catch (error) {
       if (error instanceof DOMException && error.name === "AbortError") return undefined;
       if (!(error instanceof ApiError)) console.error(error);
+      failures.value = failures.peek() + 1;
       tell(error instanceof Error ? error.message : String(error), true);
       return undefined;
     }

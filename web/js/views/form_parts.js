@@ -7,6 +7,7 @@ import { fill, h, iconButton } from "../lib/dom.js";
 import { effect } from "../lib/signal.js";
 import { t } from "../lib/words.js";
 import { isComposing } from "../platform/keyboard.js";
+import { failures } from "../store/notices.js";
 import { keepFocus, onceAtATime } from "./parts.js";
 
 /** @typedef {import("../lib/dom.js").Child} Child */
@@ -132,7 +133,25 @@ function restoreWritten(host, written) {
   }
 }
 
-/** A part of a page that is drawn again when what it reads has changed; what is half written in its fields stays.
+/** @param {HTMLElement} host @returns {NodeListOf<HTMLInputElement>} */
+const switches = (host) => host.querySelectorAll("input[type=checkbox]");
+/** @param {HTMLElement} host @returns {NodeListOf<HTMLOptionElement>} */
+const options = (host) => host.querySelectorAll("option");
+
+/** Remembers what is chosen in switches and lists. @param {HTMLElement} host */
+function rememberChosen(host) {
+  for (const input of switches(host)) input.defaultChecked = input.checked;
+  for (const option of options(host)) option.defaultSelected = option.selected;
+}
+
+/** Shows again what was chosen. @param {HTMLElement} host */
+function restoreChosen(host) {
+  for (const input of switches(host)) input.checked = input.defaultChecked;
+  for (const option of options(host)) if (option.defaultSelected) option.selected = true;
+}
+
+/** A part of a page that is drawn again when what it reads has changed; what is half written in its fields stays. Switches and lists that
+ * could not be saved show their former value.
  * @param {() => Child} render */
 export function live(render) {
   const element = h("div", { class: "form" });
@@ -155,8 +174,13 @@ export function live(render) {
       isDrawing = true;
       fill(element, next);
       isDrawing = false;
+      rememberChosen(element);
       restoreWritten(element, written);
     });
+  });
+  effect(() => {
+    failures.value;
+    restoreChosen(element);
   });
   return element;
 }
