@@ -125,6 +125,15 @@ describe("emoji", () => {
     });
   });
 
+  it("stay above the keyboard of the screen", async () => {
+    const ada = await as("Ada", await at("general", "thumbs"), { width: 390, height: 780, touch: true });
+    await ada.waitForSelector(".composer .editor__text", { visible: true });
+    await clickButton(ada, "Emoji");
+    await untilFocus(ada, ".emoji-picker input");
+    await ada.setViewport({ ...ada.viewport(), height: 440 });
+    await untilEqual(ada, ".popover", (box) => innerHeight === 440 && box.getBoundingClientRect().bottom <= innerHeight, true);
+  });
+
   it("say that they could not be loaded, and are loaded on request", async () => {
     const { id } = await bench.server.send("Bob", "general", "thumbs", "Well?");
     const ada = await as("Ada", await at("general", "thumbs"));

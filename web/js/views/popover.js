@@ -52,16 +52,22 @@ export function showPopover(asked, content, { role = "dialog", label, at }) {
     const hadFocus = element.contains(document.activeElement) || document.activeElement === document.body;
     element.remove();
     document.removeEventListener("pointerdown", onPress, true);
+    removeEventListener("resize", put);
     opener.setAttribute("aria-expanded", "false");
     if (hadFocus && before instanceof HTMLElement && before.isConnected) before.focus({ preventScroll: true });
   };
+  const put = () => {
+    if (at || opener.isConnected) place(element, at ? new DOMRect(at.x, at.y, 0, 0) : opener.getBoundingClientRect());
+  };
   element.addEventListener("keydown", onKey);
   document.addEventListener("pointerdown", onPress, true);
+  // A keyboard on the screen takes room.
+  addEventListener("resize", put);
   host.append(element);
   element.showPopover();
   setOpenPopover({ element, opener, close });
   opener.setAttribute("aria-expanded", "true");
-  place(element, at ? new DOMRect(at.x, at.y, 0, 0) : opener.getBoundingClientRect());
+  put();
   const first = element.querySelector("[autofocus], input, textarea, [role=menuitem], button, a");
   (first instanceof HTMLElement ? first : element).focus({ preventScroll: true });
   return close;
