@@ -191,6 +191,18 @@ describe("texts in lists", () => {
 describe("the box", () => {
   const text = (page) => onElement(page, ".composer .editor__text", (area) => area.value);
 
+  it("takes a time for each reader, which cannot be none", async () => {
+    const ada = await as("Ada", await at("general", "times"));
+    await ada.waitForSelector(".composer .editor__text", { visible: true });
+    await clickButton(ada, "Time");
+    await onElement(ada, "dialog input[type=datetime-local]", (input) => { input.value = ""; });
+    await clickText(ada, "dialog button[type=submit]", "Insert");
+    assert.equal(await onElement(ada, "dialog input[type=datetime-local]", (input) => input.validity.valueMissing), true);
+    await onElement(ada, "dialog input[type=datetime-local]", (input) => { input.value = "2030-05-06T07:08"; });
+    await clickText(ada, "dialog button[type=submit]", "Insert");
+    await eventually(async () => assert.match(await text(ada), /^<time:2030-05-0\dT\d\d:\d8:00Z> $/));
+  });
+
   it("has forms for polls and tasks, lists, formulas and tables, and can be large", async () => {
     const ada = await as("Ada", await at("general", "forms"));
     await ada.waitForSelector(".composer .editor__text", { visible: true });

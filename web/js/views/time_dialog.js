@@ -14,6 +14,7 @@ export function showTimeDialog(insert) {
     type: "datetime-local",
     value: localInputValue(new Date(Math.ceil(Date.now() / 3_600_000) * 3_600_000)),
     "aria-label": t("Time"),
+    required: true,
   });
   showDialog(
     t("A time that each reader sees in their own time zone"),
