@@ -314,6 +314,27 @@ describe("the outbox", () => {
     assert.equal(entries.all().size, 0);
   });
 
+  it("waits before it sends again what the server could not take", async (test) => {
+    test.mock.timers.enable({ apis: ["setTimeout"] });
+    const done = () => new Promise((resolve) => setImmediate(resolve));
+    const counts = { sent: 0, asked: 0 };
+    const send = async () => {
+      counts.sent += 1;
+      if (counts.sent === 1) throw new Error("The disk is full");
+      return { id: 7 };
+    };
+    const outbox = createOutbox({ entries: disk(), tabs: tab("a"), queueId: () => "queue", isFinal: () => false, pauseAfter: () => 3000, onUnsure: () => { counts.asked += 1; }, send });
+    outbox.add(to, "patient", 1);
+    await done();
+    assert.deepEqual(outbox.items.map(({ state, error }) => [state, error]), [["unsure", "The disk is full"]]);
+    test.mock.timers.tick(2999);
+    await done();
+    assert.deepEqual(counts, { sent: 1, asked: 0 });
+    test.mock.timers.tick(1);
+    await done();
+    assert.deepEqual([counts.sent, outbox.items[0].sentId, outbox.items[0].error], [2, 7, undefined]);
+  });
+
   it("does not send again what has arrived, nor what was refused", async () => {
     const outbox = createOutbox({ entries: disk(), tabs: tab("a"), queueId: () => "queue", isFinal: (error) => error.final, send: ({ content }) => Promise.reject(Object.assign(new Error("No such channel"), { final: content === "refused" })) });
     const id = outbox.add(to, "arrived", 1);

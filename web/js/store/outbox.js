@@ -23,8 +23,11 @@ import { signal } from "../lib/signal.js";
  * @typedef {{ id: string, whenEnded: (id: string, run: () => void) => void, isFirst: () => boolean }} Tabs */
 
 /** @param {{ send: (message: OutgoingMessage) => Promise<{ id: number }>, queueId: () => string | null, isFinal: (error: any) => boolean,
- *   entries: Entries, tabs: Tabs, onSent?: (message: OutgoingMessage, id: number) => void, onUnsure?: () => void }} how */
-export function createOutbox({ send, queueId, isFinal, entries, tabs, onSent, onUnsure }) {
+ *   pauseAfter?: (error: unknown) => number | null, entries: Entries, tabs: Tabs, onSent?: (message: OutgoingMessage, id: number) => void,
+ *   onUnsure?: () => void }} how
+ *   `pauseAfter`: milliseconds after which it is sent again, if the server could not take it now; null if there was no answer, and
+ *   `connected` tells when. */
+export function createOutbox({ send, queueId, isFinal, pauseAfter = () => null, entries, tabs, onSent, onUnsure }) {
   /** @type {OutgoingMessage[]} */
   let items = [];
   const version = signal(0);
@@ -69,6 +72,7 @@ export function createOutbox({ send, queueId, isFinal, entries, tabs, onSent, on
         const queue = queueId();
         if (!next || queue === null) return;
         next.state = "sending";
+        delete next.error;
         next.queueId ??= queue;
         changed(next);
         try {
@@ -79,14 +83,16 @@ export function createOutbox({ send, queueId, isFinal, entries, tabs, onSent, on
         } catch (error) {
           const isKnown = !items.includes(next);
           if (isKnown) continue;
+          const pause = pauseAfter(error);
+          if (isFinal(error) || pause !== null) next.error = error instanceof Error ? error.message : String(error);
           if (isFinal(error)) {
             next.state = "failed";
-            next.error = error instanceof Error ? error.message : String(error);
             changed(next);
           } else {
             next.state = "unsure";
             changed(next);
-            onUnsure?.();
+            if (pause === null) onUnsure?.();
+            else setTimeout(() => outbox.connected(), pause);
             return;
           }
         }

@@ -27,6 +27,9 @@ import { createStore, reset } from "./store.js";
 /** How long the event of a message that was sent may take before the message is fetched, in milliseconds. */
 const EVENT_PATIENCE = 10_000;
 
+/** How long a message waits that the server could not take, in milliseconds, if the server does not say how long. */
+const SEND_PAUSE = 3_000;
+
 /** @typedef {import("./outbox.js").Destination} Destination */
 
 /** @param {{ matches: (store: import("./store.js").Store, terms: Term[], message: Message) => boolean | null,
@@ -212,6 +215,9 @@ export function createSession({ matches, requestTerms, tabs }) {
       tabs,
       queueId: () => queue.id,
       isFinal: (error) => error instanceof ApiError && !error.isTransient,
+      // Asking the connection would not help: it works.
+      pauseAfter: (error) =>
+        error instanceof ApiError && error.status > 0 ? Math.max(SEND_PAUSE, Number(error.body["retry-after"] ?? 0) * 1000) : null,
       send: ({ destination: { type, to, topic }, content, localId, queueId }) => {
         const place = type === "stream" ? { type: "channel", to: to[0], topic } : { type: "direct", to };
         return api.sendMessage({ ...place, content, queue_id: queueId, local_id: localId });

@@ -322,7 +322,7 @@ export function outgoingRow(app, item) {
     // Behind one that is merely slow.
     waiting: app.session.queue.status.peek() === "online" ? t("Sending…") : t("Waiting for the connection…"),
     sending: t("Sending…"),
-    unsure: t("Waiting for the connection…"),
+    unsure: item.error ?? t("Waiting for the connection…"),
     failed: item.error ?? t("It could not be sent."),
   };
   return h(
