@@ -20,6 +20,7 @@ import { suggestions } from "../../web/js/selectors/search_suggestions.js";
 import { parseSearch, searchPills, searchProblem, splitDate, takeTerms } from "../../web/js/selectors/search_terms.js";
 import { channelSections } from "../../web/js/selectors/sidebar_items.js";
 import { directRows, sectionRows, topicRows, viewRows } from "../../web/js/selectors/sidebar_rows.js";
+import { noticePlace } from "../../web/js/selectors/title.js";
 import { commandSettings, isSameDestination, manyMentioned, needsTopic, placeholderOf, problem, refusal, remark } from "../../web/js/selectors/writing.js";
 import { createComposition } from "../../web/js/store/composition.js";
 import { createDrafts, moving } from "../../web/js/store/drafts.js";
@@ -412,6 +413,15 @@ describe("links for new passwords", () => {
     store.state.realm_password_auth_enabled = true;
     store.state.is_admin = false;
     assert.equal(may(2), false);
+  });
+});
+
+describe("the title of a notification", () => {
+  it("says where a message is, and counts people whose names are too long", () => {
+    const store = storeWith({ realm_users: [user(1, "Ada"), user(2, "Bob"), user(3, "Cleo"), user(4, "Wolfeschlegelsteinhausenbergerdorff the Elder")] });
+    const long = "why the dishwasher in the second kitchen leaks every Monday";
+    const places = [toPeople(1, [1, 2]), toPeople(2, [1, 2, 3]), toPeople(3, [1, 2, 3, 4]), toPeople(4, [1, 2, 4]), inTopic(5, 10, long)].map((message) => noticePlace(store, message));
+    assert.deepEqual(places, ["to you", "to you and Cleo", "to you and 2 others", "to you and one more", `#general > ${long}`]);
   });
 });
 

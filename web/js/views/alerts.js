@@ -9,10 +9,9 @@ import { t } from "../lib/words.js";
 import { claim, hasFocus, isBrowserFocused, isVisible } from "../platform/lifecycle.js";
 import { bridge, closeWhere, show } from "../platform/notifications.js";
 import { conversationTerms } from "../selectors/narrow.js";
-import { namesOf } from "../selectors/sidebar_items.js";
-import { titleCount, topicName } from "../selectors/title.js";
+import { noticePlace, titleCount } from "../selectors/title.js";
 import { channelOf, FOLLOWED, isTopicMuted, MUTED, policyOf } from "../store/channels.js";
-import { conversationKey, recipientIds } from "../store/conversations.js";
+import { conversationKey } from "../store/conversations.js";
 import { unreadCount } from "../store/unread.js";
 import { userOf } from "../store/users.js";
 import { textOf } from "./message_content.js";
@@ -76,24 +75,16 @@ export function startAlerts(app) {
     const count = (notified.get(key) ?? 0) + 1;
     notified.set(key, count);
     const sender = userOf(store, message.sender_id);
-    const others = recipientIds(message).filter((id) => id !== store.selfId && id !== message.sender_id);
-    const place =
-      message.type === "stream"
-        ? `#${channelOf(store, Number(message.stream_id)).name} > ${topicName(store, message.subject)}`
-        : others.length > 0
-          ? t("to you and {names}", { names: namesOf(store, others) })
-          : t("to you");
-    const short =
-      place.length > 50 ? t({ one: "to you and one more", other: "to you and {count} others" }, { count: others.length }) : place;
+    const place = noticePlace(store, message);
     const isPrivate = message.type === "private" && store.setting("pm_content_in_desktop_notifications") === false;
     void show({
       title:
         count > 1
           ? t(
               { one: "{count} message from {name} ({place})", other: "{count} messages from {name} ({place})" },
-              { count, name: sender.full_name, place: short },
+              { count, name: sender.full_name, place },
             )
-          : `${sender.full_name} (${short})`,
+          : `${sender.full_name} (${place})`,
       body: isPrivate ? t("New direct message from {name}", { name: sender.full_name }) : textOf(message.content).slice(0, 200),
       icon: sender.avatar_url ? ownPath(sender.avatar_url) : null,
       tag: key,
