@@ -20,7 +20,7 @@ import { suggestions } from "../../web/js/selectors/search_suggestions.js";
 import { parseSearch, searchPills, searchProblem, splitDate, takeTerms } from "../../web/js/selectors/search_terms.js";
 import { channelSections } from "../../web/js/selectors/sidebar_items.js";
 import { directRows, sectionRows, topicRows, viewRows } from "../../web/js/selectors/sidebar_rows.js";
-import { noticePlace } from "../../web/js/selectors/title.js";
+import { noticePlace, titleCount } from "../../web/js/selectors/title.js";
 import { commandSettings, isSameDestination, manyMentioned, needsTopic, placeholderOf, problem, refusal, remark } from "../../web/js/selectors/writing.js";
 import { createComposition } from "../../web/js/store/composition.js";
 import { createDrafts, moving } from "../../web/js/store/drafts.js";
@@ -526,6 +526,18 @@ describe("what is counted", () => {
     const before = channels();
     removeUnread(store, [9]);
     assert.deepEqual(channels().map((row, at) => row === before[at]), [false, true]);
+  });
+
+  it("counts each message once in the title", () => {
+    const store = storeWith({
+      unread_msgs: { streams: [{ stream_id: 10, topic: "soup", unread_message_ids: [1, 2] }, { stream_id: 11, topic: "blue", unread_message_ids: [3, 4] }], pms: [{ other_user_id: 2, unread_message_ids: [5, 6] }], huddles: [], mentions: [1, 3, 5] },
+      user_topics: [{ stream_id: 10, topic_name: "soup", visibility_policy: 3 }],
+    });
+    const counts = [1, 2, 3, 4].map((policy) => {
+      store.state.user_settings.desktop_icon_count_display = policy;
+      return titleCount(store);
+    });
+    assert.deepEqual(counts, [6, 5, 4, 0]);
   });
 
   it("is said to others only where it is another", () => {

@@ -78,11 +78,12 @@ export function noticePlace(store, message) {
   return t({ one: "to you and one more", other: "to you and {count} others" }, { count: others.length });
 }
 
-/** The count of the title. @param {Store} store @returns {number} */
+/** The count of the title. Each message counts once. @param {Store} store @returns {number} */
 export function titleCount(store) {
   const counts = unreadCounts(store);
   const policy = store.setting("desktop_icon_count_display") ?? 1;
   if (policy === 1) return counts.home;
   if (policy === 4) return 0;
-  return counts.directs + counts.mentions + (policy === 2 ? counts.followed : 0);
+  const personal = counts.directs + counts.mentions - counts.mentionsInDirects;
+  return policy === 2 ? personal + counts.followed - counts.mentionsInFollowed : personal;
 }

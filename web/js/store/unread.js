@@ -198,19 +198,28 @@ function findNewestTopics(store) {
   return newest;
 }
 
-/** @param {Store} store @returns {{ home: number, directs: number, mentions: number, followed: number, muted: number,
- *   channels: Map<number, { unmuted: number, muted: number, hasMention: boolean }> }} */
+/** @param {Store} store @returns {{ home: number, directs: number, mentions: number, mentionsInDirects: number, followed: number,
+ *   mentionsInFollowed: number, channels: Map<number, { unmuted: number, muted: number, hasMention: boolean }> }} */
 function countUnread(store) {
-  const counts = { home: 0, directs: 0, mentions: 0, followed: 0, muted: 0, channels: new Map() };
+  const counts = { home: 0, directs: 0, mentions: 0, mentionsInDirects: 0, followed: 0, mentionsInFollowed: 0, channels: new Map() };
+  /** The keys of followed topics. */
+  const followed = new Set();
   for (const { ids } of unreadDirects(store)) counts.directs += ids.size;
-  for (const { streamId, ids, isMuted, isFollowed, hasMention } of unreadTopics(store)) {
+  for (const { streamId, key, ids, isMuted, isFollowed, hasMention } of unreadTopics(store)) {
     const channel = counts.channels.get(streamId) ?? { unmuted: 0, muted: 0, hasMention: false };
     channel[isMuted ? "muted" : "unmuted"] += ids.size;
     channel.hasMention ||= hasMention;
     counts.channels.set(streamId, channel);
-    if (isFollowed) counts.followed += ids.size;
-    if (isMuted) counts.muted += ids.size;
-    else counts.home += ids.size;
+    if (isFollowed) {
+      counts.followed += ids.size;
+      followed.add(key);
+    }
+    if (!isMuted) counts.home += ids.size;
+  }
+  for (const id of store.mentions) {
+    const key = store.unreadOf.get(id);
+    if (key?.startsWith("dm/")) counts.mentionsInDirects += 1;
+    else if (followed.has(key)) counts.mentionsInFollowed += 1;
   }
   counts.home += counts.directs;
   counts.mentions = store.mentions.size;
