@@ -528,6 +528,16 @@ describe("what is counted", () => {
     assert.deepEqual(channels().map((row, at) => row === before[at]), [false, true]);
   });
 
+  it("has mentions of everyone only where the topic is not muted, as the server counts them", () => {
+    const store = storeWith({ subscriptions: [channel(10, "general", { is_muted: true }), channel(11, "design")], user_topics: [{ stream_id: 10, topic_name: "soup", visibility_policy: 2 }] });
+    const arrives = (id, streamId, name, flag) => addUnread(store, topicKey(streamId, name), inTopic(id, streamId, name), [flag]);
+    arrives(1, 10, "bread", "stream_wildcard_mentioned");
+    arrives(2, 10, "bread", "mentioned");
+    arrives(3, 10, "soup", "topic_wildcard_mentioned");
+    arrives(4, 11, "blue", "stream_wildcard_mentioned");
+    assert.deepEqual([...store.mentions], [2, 3, 4]);
+  });
+
   it("counts each message once in the title", () => {
     const store = storeWith({
       unread_msgs: { streams: [{ stream_id: 10, topic: "soup", unread_message_ids: [1, 2] }, { stream_id: 11, topic: "blue", unread_message_ids: [3, 4] }], pms: [{ other_user_id: 2, unread_message_ids: [5, 6] }], huddles: [], mentions: [1, 3, 5] },

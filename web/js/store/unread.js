@@ -56,9 +56,12 @@ function remove(store, ids) {
 
 /** @param {Store} store @param {string} key @param {import("../../types/api.js").Message} message @param {string[]} flags */
 export function addUnread(store, key, message, flags) {
-  add(store, key, [message.id], message.type === "stream" ? message.subject : undefined);
-  if (flags.includes("mentioned") || flags.includes("stream_wildcard_mentioned") || flags.includes("topic_wildcard_mentioned"))
-    store.mentions.add(message.id);
+  const isChannel = message.type === "stream";
+  add(store, key, [message.id], isChannel ? message.subject : undefined);
+  const isMuted = isChannel && isMutedBy(store.userTopics.get(key) ?? INHERIT, channelOf(store, Number(message.stream_id)));
+  const isWildcard = flags.includes("stream_wildcard_mentioned") || flags.includes("topic_wildcard_mentioned");
+  // As the server counts mentions: one of everyone does not count where the topic is muted.
+  if (flags.includes("mentioned") || (isWildcard && !isMuted)) store.mentions.add(message.id);
   store.touch("unread");
 }
 
