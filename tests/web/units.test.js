@@ -441,8 +441,10 @@ describe("the left column", () => {
     const recent = people.map(({ user_id }, at) => ({ user_ids: [user_id], max_message_id: 1000 - at }));
     const store = storeWith({ realm_users: [user(1, "Ada"), user(2, "Bob"), ...people], recent_private_conversations: recent, unread_msgs: unread });
     const rows = directRows(store, narrowRoute([{ operator: "dm", operand: [129] }]), false);
-    assert.deepEqual([rows.length, rows.at(-1).key, rows.find(({ isCurrent }) => isCurrent).name], [10, "more", "Person 29"]);
+    assert.deepEqual([rows.length, rows.at(-1).key, rows.at(-2).name, rows.find(({ isCurrent }) => isCurrent).name], [11, "more", "Bob", "Person 29"]);
     assert.equal(directRows(store, { kind: "inbox" }, true).length, 31);
+    store.unread = new Map(people.map(({ user_id }) => [directKey(store, [user_id]), new Set([user_id])]));
+    assert.equal(directRows(store, { kind: "inbox" }, false).length, 16, "15 and what shows the others");
   });
 
   it("has channels in sections; of folded ones only the open channel", () => {
@@ -461,6 +463,10 @@ describe("the left column", () => {
     const rows = topicRows(store, narrowRoute(topicTerms(10, "just begun")), false);
     assert.deepEqual([rows[0].name, rows[0].isCurrent, rows.length, ...rows.slice(-2).map(({ key }) => key)], ["just begun", true, 10, "more", "new"]);
     assert.equal(topicRows(store, narrowRoute(topicTerms(10, "topic 0")), true).length, 21);
+    assert.deepEqual(topicRows(store, narrowRoute(topicTerms(10, "TOPIC 3")), true).filter(({ isCurrent }) => isCurrent).map(({ name }) => name), ["topic 3"]);
+    for (const at of [0, 1, 2]) store.userTopics.set(topicKey(10, `topic ${at}`), 1);
+    const names = topicRows(store, narrowRoute(topicTerms(10, "Topic 15")), false).map(({ name }) => name);
+    assert.deepEqual([names[0], names[7], names[8], names.length], ["topic 3", "topic 10", "topic 15", 11]);
     assert.deepEqual([topicRows(store, { kind: "inbox" }, false), topicRows(store, narrowRoute(topicTerms(99, "x")), false)], [[], []]);
   });
 });

@@ -46,13 +46,30 @@ export function channelSections(store, filter = "") {
   return [...sections.values()].filter((section) => section.channels.length > 0);
 }
 
+/** How many conversations a list has that is not shown in full: of late, and with those that have unread messages. */
+const TOPICS = { recent: 8, unread: 12 };
+const DIRECTS = { recent: 8, unread: 15 };
+
+/** The conversations of a list that is not shown in full: those of late, older ones with unread messages, and the open one.
+ * @template {{ unread: number }} T @param {T[]} items The latest first.
+ * @param {{ recent: number, unread: number, isCurrent: (item: T) => boolean, isOff?: (item: T) => boolean }} which */
+function pick(items, { recent, unread, isCurrent, isOff = () => false }) {
+  let shown = 0;
+  return items.filter((item) => {
+    const isPicked = !isOff(item) && shown < (item.unread > 0 ? unread : recent);
+    if (isPicked) shown += 1;
+    return isPicked || isCurrent(item);
+  });
+}
+
 /** @typedef {{ name: string, key: string, unread: number, isMuted: boolean, isFollowed: boolean, hasMention: boolean, isResolved: boolean }} TopicItem */
 
 /** The topics of a channel in the sidebar: the recent ones, those with unread messages, and the open one.
  * @param {Store} store @param {number} streamId @param {string | null} current @param {boolean} all @returns {{ items: TopicItem[], hasMore: boolean }} */
 export function topicItems(store, streamId, current, all) {
   const names = (store.topics.get(streamId) ?? []).map(({ name }) => name);
-  if (current !== null && !names.some((name) => name.toLowerCase() === current.toLowerCase())) names.unshift(current);
+  const isNamed = (/** @type {{ name: string }} */ { name }) => name.toLowerCase() === current?.toLowerCase();
+  if (current !== null && !names.some((name) => isNamed({ name }))) names.unshift(current);
   const items = names.map((name) => {
     const key = topicKey(streamId, name);
     const policy = policyOf(store, streamId, name);
@@ -71,14 +88,7 @@ export function topicItems(store, streamId, current, all) {
   if (all) return { items, hasMore: false };
   const isMutedChannel = channelOf(store, streamId).is_muted;
   if (isMutedChannel) items.sort((a, b) => Number(b.isPreferred) - Number(a.isPreferred));
-  let shown = 0;
-  const picked = items.filter((item, index) => {
-    if (item.name === current) return true;
-    if (item.isOff) return false;
-    const isPicked = index < 8 || (item.unread > 0 && shown < 12);
-    if (isPicked) shown += 1;
-    return isPicked;
-  });
+  const picked = pick(items, { ...TOPICS, isCurrent: isNamed, isOff: (item) => item.isOff });
   return { items: picked, hasMore: picked.length < items.length };
 }
 
@@ -103,7 +113,7 @@ export function directItems(store, current, all) {
     known.set(current, { userIds: current.slice(3).split(",").map(Number), maxId: Infinity });
   const items = [...known].map(([key, { userIds, maxId }]) => ({ key, userIds, maxId, unread: unreadCount(store, key) }));
   items.sort((a, b) => b.maxId - a.maxId);
-  const picked = all ? items : items.filter((item, index) => index < 8 || (item.unread > 0 && index < 30) || item.key === current);
+  const picked = all ? items : pick(items, { ...DIRECTS, isCurrent: ({ key }) => key === current });
   return { items: picked.map((item) => ({ ...item, name: namesOf(store, item.userIds) })), hasMore: picked.length < items.length };
 }
 

@@ -5,7 +5,7 @@
 
 import { createMemo } from "../lib/memo.js";
 import { t } from "../lib/words.js";
-import { directKey } from "../store/conversations.js";
+import { directKey, topicKey } from "../store/conversations.js";
 import { newestUnreadTopics, unreadCounts } from "../store/unread.js";
 import { presenceOf, userOf } from "../store/users.js";
 import { channelOfRoute } from "./narrow.js";
@@ -115,7 +115,8 @@ export function topicRows(store, route, all) {
   const current = route.kind === "narrow" && route.narrow.kind === "topic" ? route.narrow.topic : null;
   const { items, hasMore } = topicItems(store, streamId, current, all);
   /** @type {(TopicRow | { key: "more" | "new", streamId: number })[]} */
-  const rows = items.map((item) => ({ ...item, streamId, isCurrent: item.name === current }));
+  const key = current === null ? null : topicKey(streamId, current);
+  const rows = items.map((item) => ({ ...item, streamId, isCurrent: item.key === key }));
   if (hasMore) rows.push({ key: "more", streamId });
   return [...rows, { key: "new", streamId }];
 }
