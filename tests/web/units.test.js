@@ -400,6 +400,19 @@ describe("routes", () => {
       return channelFragment(store, 10);
     });
     assert.deepEqual(leads, [`${all}/topic/new`, all, "topics/channel/10-general", `${all}/topic/old`]);
+    const unread = { streams: ["old", "older"].map((name, at) => ({ stream_id: 10, topic: name, unread_message_ids: [5 - at] })), pms: [], huddles: [], mentions: [] };
+    const leadsWith = (isMuted, policies) => {
+      const own = storeWith({ unread_msgs: unread, subscriptions: [channel(10, "general", { is_muted: isMuted })], user_topics: policies.map(([topic_name, visibility_policy]) => ({ stream_id: 10, topic_name, visibility_policy })) });
+      own.topics.set(10, ["new", "old", "older"].map((name, at) => ({ name, max_id: 9 - at })));
+      return [1, 4].map((view) => {
+        own.state.user_settings.web_channel_default_view = view;
+        return channelFragment(own, 10).slice(`${all}/topic/`.length);
+      });
+    };
+    assert.deepEqual(leadsWith(false, [["new", 1], ["old", 1]]), ["older", "older"]);
+    assert.deepEqual(leadsWith(true, [["older", 3]]), ["older", "older"]);
+    assert.deepEqual(leadsWith(true, [["new", 1]]), ["old", "old"]);
+    assert.deepEqual(leadsWith(false, [["new", 1], ["old", 1], ["older", 1]]), ["new", "new"]);
   });
 });
 

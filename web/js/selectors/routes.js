@@ -5,7 +5,7 @@
 
 import { untracked } from "../lib/signal.js";
 import { t } from "../lib/words.js";
-import { channelOf } from "../store/channels.js";
+import { channelOf, topTopic } from "../store/channels.js";
 import { newestUnreadTopics } from "../store/unread.js";
 import { channelOfRoute, fragmentOf, kindOf, parseNarrow, topicsFragment } from "./narrow.js";
 import { narrowName } from "./title.js";
@@ -56,12 +56,10 @@ export function channelFragment(store, streamId) {
   const channel = { operator: "channel", operand: streamId };
   const view = store.setting("web_channel_default_view");
   if (view === 3) return topicsFragment(store, streamId);
-  const topics = store.topics.get(streamId);
-  if ((view === 1 || view === 4) && topics?.length) {
-    const unread = view === 4 ? newestUnreadTopics(store).get(streamId)?.topic : undefined;
-    return fragmentOf(store, [channel, { operator: "topic", operand: unread ?? topics[0].name }]);
-  }
-  return fragmentOf(store, [channel]);
+  const top = view === 1 || view === 4 ? topTopic(store, streamId) : undefined;
+  if (top === undefined) return fragmentOf(store, [channel]);
+  const unread = view === 4 ? newestUnreadTopics(store).get(streamId)?.topic : undefined;
+  return fragmentOf(store, [channel, { operator: "topic", operand: unread ?? top }]);
 }
 
 /** The name of a view. @param {Store} store @param {Route} route */

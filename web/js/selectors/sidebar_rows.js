@@ -5,6 +5,7 @@
 
 import { createMemo } from "../lib/memo.js";
 import { t } from "../lib/words.js";
+import { topTopic } from "../store/channels.js";
 import { directKey, topicKey } from "../store/conversations.js";
 import { newestUnreadTopics, unreadCounts } from "../store/unread.js";
 import { presenceOf, userOf } from "../store/users.js";
@@ -96,7 +97,7 @@ export function sectionRows(store, sections, { route, folded, hrefOf }, memo = c
       const count = policy === 3 ? 0 : unmuted || (policy === 1 || isMuted ? muted : 0);
       const [isQuiet, isCurrent] = [unmuted === 0, id === open && !isTopic];
       // What the link depends on.
-      const leads = [view, store.topics.get(id)?.[0]?.name, view === TOP_UNREAD ? newestUnreadTopics(store).get(id)?.topic : null];
+      const leads = [view, topTopic(store, id), view === TOP_UNREAD ? newestUnreadTopics(store).get(id)?.topic : null];
       return memo(id, [channel, count, isQuiet, hasMention, isCurrent, ...leads], () => {
         return { id, name, color, isMuted, kind: [is_web_public, invite_only], count, hasMention, isQuiet, href: hrefOf(id), isCurrent };
       });

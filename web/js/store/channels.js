@@ -59,6 +59,17 @@ export const isTopicMuted = (store, streamId, topic) => isMutedBy(policyOf(store
 /** The same, by the policy of the topic. @param {number} policy @param {Channel} channel @returns {boolean} */
 export const isMutedBy = (policy, channel) => policy === MUTED || (channel.is_muted === true && policy !== UNMUTED && policy !== FOLLOWED);
 
+/** The topic that a click on a channel opens: the latest one that is not muted, if its topics are known. In a muted channel, unmuted and
+ * followed topics come first. @param {Store} store @param {number} streamId @returns {string | undefined} */
+export function topTopic(store, streamId) {
+  const names = (store.topics.get(streamId) ?? []).map(({ name }) => name);
+  return (
+    names.find((name) => !isTopicMuted(store, streamId, name)) ??
+    names.find((name) => policyOf(store, streamId, name) !== MUTED) ??
+    names[0]
+  );
+}
+
 /** @type {Record<string, (store: Store, event: Event) => void>} */
 export const channelReducers = {
   stream(store, event) {

@@ -4,7 +4,7 @@
  */
 
 import { computed } from "../lib/signal.js";
-import { channelOf, FOLLOWED, INHERIT, isMutedBy } from "./channels.js";
+import { channelOf, FOLLOWED, INHERIT, isMutedBy, MUTED } from "./channels.js";
 import { directKey, topicKey } from "./conversations.js";
 
 /** @typedef {import("./store.js").Store} Store */
@@ -127,7 +127,7 @@ export const unreadTopics = derived(findUnreadTopics);
 /** The counts of titles and lists. */
 export const unreadCounts = derived(countUnread);
 
-/** The newest unread topic of each channel. */
+/** The unread topic that a click on a channel may open, by channel. */
 export const newestUnreadTopics = derived(findNewestTopics);
 
 /** The largest of some ids. A set may have more than a call may have arguments. @param {Iterable<number>} ids */
@@ -191,12 +191,15 @@ export function directsSign(store) {
     .join();
 }
 
-/** The newest unread topic of each channel. @param {Store} store @returns {Map<number, UnreadTopic>} */
+/** The newest unread topic of each channel, without muted topics. In a muted channel, unmuted and followed topics come first.
+ * @param {Store} store @returns {Map<number, UnreadTopic>} */
 function findNewestTopics(store) {
   /** @type {Map<number, UnreadTopic>} */
   const newest = new Map();
   for (const topic of unreadTopics(store)) {
-    if (topic.newest > (newest.get(topic.streamId)?.newest ?? 0)) newest.set(topic.streamId, topic);
+    if (store.userTopics.get(topic.key) === MUTED) continue;
+    const other = newest.get(topic.streamId);
+    if (!other || (topic.isMuted === other.isMuted ? topic.newest > other.newest : other.isMuted)) newest.set(topic.streamId, topic);
   }
   return newest;
 }
