@@ -463,7 +463,9 @@ describe("the left column", () => {
   it("has channels in sections; of folded ones only the open channel", () => {
     const store = storeWith({ unread_msgs: unread, subscriptions: [channel(10, "general", { pin_to_top: true }), channel(11, "design", { is_muted: true })] });
     const rows = (folded, route = { kind: "inbox" }) => sectionRows(store, channelSections(store), { route, folded: new Set(folded), hrefOf: (id) => `c/${id}` });
-    assert.deepEqual(rows([]).map(({ key, hasHead, rows: all }) => [key, hasHead, ...all.map(({ name, count, isQuiet, hasMention }) => [name, count, isQuiet, hasMention])]), [["pinned", true, ["general", 2, false, true]], ["other", true, ["design", 1, true, false]]]);
+    assert.deepEqual(rows([]).map(({ key, hasHead, rows: all }) => [key, hasHead, ...all.map(({ name, count, isQuiet, hasMention }) => [name, count, isQuiet, hasMention])]), [["pinned", true, ["general", 2, false, true]], ["other", true, ["design", 0, true, false]]]);
+    store.state.user_settings.web_stream_unreads_count_display_policy = 1;
+    assert.deepEqual(rows([]).flatMap(({ rows: all }) => all.map(({ name, count, isQuiet }) => [name, count, isQuiet])), [["general", 2, false], ["design", 1, true]]);
     assert.deepEqual(rows(["pinned"]).map(({ rows: all }) => all.length), [0, 1]);
     assert.deepEqual(rows(["pinned"], narrowRoute([{ operator: "channel", operand: 10 }]))[0].rows.map(({ isCurrent }) => isCurrent), [true]);
     store.state.user_settings.web_stream_unreads_count_display_policy = 3;

@@ -94,7 +94,7 @@ export function sectionRows(store, sections, { route, folded, hrefOf }, memo = c
     const rows = shown.map((channel) => {
       const { stream_id: id, name, color, is_muted: isMuted, is_web_public, invite_only } = channel;
       const { unmuted, muted, hasMention } = counts.channels.get(id) ?? NONE;
-      const count = policy === 3 ? 0 : unmuted || (policy === 1 || isMuted ? muted : 0);
+      const count = policy === 3 ? 0 : unmuted || (policy === 1 ? muted : 0);
       const [isQuiet, isCurrent] = [unmuted === 0, id === open && !isTopic];
       // What the link depends on.
       const leads = [view, topTopic(store, id), view === TOP_UNREAD ? newestUnreadTopics(store).get(id)?.topic : null];

@@ -40,15 +40,15 @@ export function presenceDot(presence) {
 export const guestBadge = (store, user) =>
   user.role === GUEST && store.state.realm_enable_guest_user_indicator === true ? h("span", { class: "badge" }, t("guest")) : null;
 
-/** A count of unread messages. @param {number} count @param {{ isMuted?: boolean, hasMention?: boolean }} [how] */
+/** A count of unread messages. A mention is shown also where they are not counted. @param {number} count @param {{ isMuted?: boolean, hasMention?: boolean }} [how] */
 export function countBadge(count, { isMuted = false, hasMention = false } = {}) {
-  if (count === 0) return null;
+  if (count === 0 && !hasMention) return null;
   const text = count > 999 ? "999+" : String(count);
   return h(
     "span",
     { class: "count", dataset: isMuted ? { muted: "" } : {} },
     hasMention && h("span", { class: "count__mention", "aria-label": t("mentions you") }, "@"),
-    h("span", { "aria-label": t("{count} unread", { count }), role: "img" }, text),
+    count > 0 && h("span", { "aria-label": t("{count} unread", { count }), role: "img" }, text),
   );
 }
 
