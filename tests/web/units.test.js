@@ -446,6 +446,9 @@ describe("the left column", () => {
     const rows = viewRows(store, { fragment: "", route: routeOf(store, ""), drafts: 2 });
     assert.deepEqual(rows.filter(({ count }) => count).map(({ label, count }) => [label, count]), [["Inbox", 4], ["Mentions", 1], ["Starred", 1], ["Drafts", 2], ["Scheduled", 1]]);
     assert.deepEqual(rows.filter(({ isCurrent }) => isCurrent).map(({ label }) => label), ["Inbox"]);
+    store.state.user_settings.web_home_view = "all_messages";
+    const current = (fragment) => viewRows(store, { fragment, route: routeOf(store, fragment), drafts: 0 }).filter(({ isCurrent }) => isCurrent).map(({ label }) => label);
+    assert.deepEqual(["", "all_messages", "narrow/is/starred", "narrow/channel/10"].map(current), [["Combined feed"], ["Combined feed"], ["Starred"], []]);
     assert.deepEqual(viewRows(storeWith(), { fragment: "narrow/is/starred", route: routeOf(store, ""), drafts: 0 }).map(({ label }) => label), ["Inbox", "Recent conversations", "Combined feed", "Mentions", "Starred"]);
   });
 

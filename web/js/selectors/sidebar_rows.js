@@ -49,8 +49,9 @@ export function viewRows(store, { fragment, route, drafts }) {
   const { hidden, own } = chosenViews(store);
   const shown = all.filter(({ href }) => !hidden.has(href) && (!store.isVisitor || VISITOR_VIEWS.includes(href)));
   for (const { fragment: href, name: label } of own) shown.push({ href, name: "search", label });
-  // The home view has an empty fragment, too.
-  return shown.map((view) => ({ ...view, isCurrent: fragment === view.href || route.kind === view.href }));
+  // The home view has an empty fragment, and older links have other ones.
+  const kind = route.kind === "narrow" ? route.narrow.kind : route.kind;
+  return shown.map((view) => ({ ...view, isCurrent: fragment === view.href || kind === view.href }));
 }
 
 /** @typedef {{ key: string, userIds: number[], name: string, unread: number, picture: string | null, presence: ReturnType<typeof presenceOf> | null, isCurrent: boolean }} DirectRow */
@@ -115,8 +116,8 @@ export function topicRows(store, route, all) {
   if (streamId === null || !store.channels.has(streamId)) return [];
   const current = route.kind === "narrow" && route.narrow.kind === "topic" ? route.narrow.topic : null;
   const { items, hasMore } = topicItems(store, streamId, current, all);
-  /** @type {(TopicRow | { key: "more" | "new", streamId: number })[]} */
   const key = current === null ? null : topicKey(streamId, current);
+  /** @type {(TopicRow | { key: "more" | "new", streamId: number })[]} */
   const rows = items.map((item) => ({ ...item, streamId, isCurrent: item.key === key }));
   if (hasMore) rows.push({ key: "more", streamId });
   return [...rows, { key: "new", streamId }];
