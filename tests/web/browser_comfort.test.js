@@ -308,6 +308,17 @@ describe("what is sent later", () => {
   });
 });
 
+describe("the list of what is sent later", () => {
+  it("deletes by a key what has the focus", async () => {
+    const soon = Math.floor(Date.now() / 1000) + 90_000;
+    await bench.server.call("Bob", "POST", "/scheduled_messages", { type: "direct", to: [bench.server.accounts.Ada.user_id], content: "Too early", scheduled_delivery_timestamp: soon });
+    const bob = await as("Bob", "#scheduled");
+    await pressOn(bob, "dialog .row__main", "Delete");
+    await untilToast(bob, "It will not be sent.");
+    assert.deepEqual((await bench.server.call("Bob", "GET", "/scheduled_messages")).scheduled_messages, []);
+  });
+});
+
 describe("new dialogs", () => {
   it("can be used with assistive technology", async () => {
     await bench.server.call("Ada", "POST", "/users/me/subscriptions", { subscriptions: [{ name: "design" }] });

@@ -34,7 +34,7 @@ function arrowKeys(list) {
     if (event.key === "ArrowDown" || event.key === "j") rows[Math.min(at + 1, rows.length - 1)]?.focus();
     else if (event.key === "ArrowUp" || event.key === "k") rows[Math.max(at - 1, 0)]?.focus();
     else if ((event.key === "Delete" || event.key === "Backspace") && at >= 0)
-      /** @type {HTMLElement | null} */ (rows[at].parentElement?.querySelector(".icon-button"))?.click();
+      /** @type {HTMLElement | null} */ (rows[at].parentElement?.querySelector(".icon-button:last-of-type"))?.click();
     else return;
     event.preventDefault();
   });
