@@ -5,10 +5,10 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { choose, chooseFrom, clickButton, clickText, countOf, eventually, fillIn, onElement, onElements, onField, ROOT, setUp, typeInto, until, untilAllEqual, untilText, untilToast } from "./harness.js";
+import { choose, chooseFrom, click, clickButton, clickText, countOf, eventually, fillIn, onElement, onElements, onField, ROOT, setUp, typeInto, until, untilAllEqual, untilEqual, untilText, untilToast } from "./harness.js";
 
 const bench = setUp();
-const { as, go } = bench;
+const { as, at, go } = bench;
 
 const fetched = async (name, ...parts) => bench.server.call(name, "POST", "/register", { fetch_event_types: parts, event_types: ["restart"], client_capabilities: { include_deactivated_groups: true } });
 const userNamed = async (wanted) => (await bench.server.call("Ada", "GET", "/users", { include_custom_profile_fields: true })).members.find(({ full_name: name }) => name === wanted);
@@ -157,6 +157,20 @@ describe("groups", () => {
     await bench.server.call("Bob", "POST", `/user_groups/${(await groupNamed("designers")).id}/members`, { delete: [idOf("Bob")] });
     await until(cleo, () => !document.querySelector("dialog [aria-label='Remove Bob']"));
     await untilAllEqual(cleo, "dialog input", (inputs) => inputs[1].value, "They dra");
+  });
+});
+
+describe("a mention of a group", () => {
+  it("has the present name of the group, and opens it", async () => {
+    const { group_id: id } = await bench.server.call("Ada", "POST", "/user_groups/create", { name: "sailors", description: "", members: [idOf("Bob")] });
+    await bench.server.send("Ada", "general", "crew", "Ahoy @*sailors* and @_*sailors*");
+    const bob = await as("Bob", await at("general", "crew"));
+    const untilNamed = (...names) => untilAllEqual(bob, ".user-group-mention", (all) => all.map((one) => one.textContent), names);
+    await untilNamed("@sailors", "sailors");
+    await bench.server.call("Ada", "PATCH", `/user_groups/${id}`, { name: "pirates" });
+    await untilNamed("@pirates", "pirates");
+    await click(bob, ".user-group-mention");
+    await untilEqual(bob, "dialog", (dialog) => [location.hash, dialog.textContent.includes("pirates")], [`#groups/${id}`, true]);
   });
 });
 

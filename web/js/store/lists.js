@@ -130,6 +130,8 @@ export const listReducers = {
     else groups = without(groups, "id", event.group_id);
     store.state.realm_user_groups = groups;
     store.touch("groups");
+    // Mentions name the group.
+    if (event.data?.name !== undefined) store.touch("rows");
   },
 
   ...Object.fromEntries(

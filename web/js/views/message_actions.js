@@ -72,6 +72,7 @@ export function attachActions(app, timeline) {
     star: (_, __, message) => void toggleStar(app, message),
     menu: (_, control, message) => showMessageMenu(app, message, control, timeline),
     user: (_, control) => showUserCard(app, Number(control.dataset.userId), control),
+    group: (_, control) => app.goFragment(`groups/${control.dataset.userGroupId}`),
     lightbox: (event, control, message) => {
       event.preventDefault();
       showLightbox(app, control, message);

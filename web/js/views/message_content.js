@@ -91,19 +91,19 @@ function refine(app, root, message) {
       const name = userOf(store, Number(id)).full_name;
       if (store.users.has(Number(id)) && !element.querySelector(".highlight"))
         element.textContent = `${element.classList.contains("silent") ? "" : "@"}${name}`;
-      element.tabIndex = 0;
-      element.setAttribute("role", "button");
-      element.dataset.action = "user";
+      actsAs(element, "user");
     }
     const isMe = id === "*" ? message?.flags.includes("stream_wildcard_mentioned") : Number(id) === store.selfId;
     element.classList.toggle("is-me", Boolean(isMe) && !element.classList.contains("silent"));
   });
   each("span.topic-mention", (element) => element.classList.toggle("is-me", Boolean(message?.flags.includes("topic_wildcard_mentioned"))));
   each("span.user-group-mention", (element) => {
-    element.classList.toggle(
-      "is-me",
-      isInGroup(store, store.selfId, Number(element.dataset.userGroupId)) && !element.classList.contains("silent"),
-    );
+    const id = Number(element.dataset.userGroupId);
+    const isSilent = element.classList.contains("silent");
+    const group = (store.state.realm_user_groups ?? []).find((one) => one.id === id && !one.is_system_group);
+    if (group && !element.querySelector(".highlight")) element.textContent = `${isSilent ? "" : "@"}${group.name}`;
+    if (group && !group.deactivated) actsAs(element, "group");
+    element.classList.toggle("is-me", !isSilent && isInGroup(store, store.selfId, id));
   });
   each("a", (element) => refineLink(app, /** @type {HTMLAnchorElement} */ (element)));
   each("img", (element) => refineImage(app, /** @type {HTMLImageElement} */ (element)));
@@ -141,6 +141,13 @@ export function scrollWideFormulas(root) {
     formula.offsetWidth > (formula.closest(`${BLOCKS}, .content`)?.clientWidth ?? Number.POSITIVE_INFINITY) + 1;
   // All are measured before the first change.
   for (const formula of formulas.filter(isWide)) formula.tabIndex = 0;
+}
+
+/** Makes a button of a mention. @param {HTMLElement} element @param {string} action */
+function actsAs(element, action) {
+  element.tabIndex = 0;
+  element.setAttribute("role", "button");
+  element.dataset.action = action;
 }
 
 /** @param {string | null} url */

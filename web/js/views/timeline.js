@@ -63,7 +63,7 @@ function createModel({ store }, terms) {
     /** The message below the line. @type {number | null} */
     firstUnread: null,
     isReady: false,
-    /** Counts changes of what all rows show. */
+    /** Grows with changes of what all rows show. */
     epoch: 0,
     /** Messages of muted people that are shown all the same. @type {Set<number>} */
     revealed: new Set(),
@@ -263,11 +263,7 @@ export function createTimeline(app, terms) {
     addEventListener("resize", fitFormulas);
     onEnd(() => removeEventListener("resize", fitFormulas));
     effect(() => {
-      store.on("rows");
-      store.on("realm");
-      model.epoch += 1;
-    });
-    effect(() => {
+      model.epoch = store.on("rows") + store.on("realm");
       range.version.value;
       session.outbox.version.value;
       today.value;
