@@ -110,6 +110,17 @@ describe("a channel", () => {
     await click(ada, ".header__channel");
     await untilText(ada, ".message-row", "Ripe");
   });
+
+  it("has its present name in links to it, to its topics and to its messages", async () => {
+    const id = await bench.server.channel("harbour", ["Ada", "Bob"]);
+    const { id: message } = await bench.server.send("Bob", "harbour", "tides", "High at noon");
+    await bench.server.send("Bob", "general", "trips", `#**harbour** #**harbour>tides** #**harbour>** #**harbour>tides@${message}**`);
+    const ada = await as("Ada", await at("general", "trips"));
+    const untilNamed = (name) => untilAllEqual(ada, ".message-row .content a", (links) => links.map((link) => link.textContent), [`#${name}`, `#${name} > tides`, `#${name} > general chat`, `#${name} > tides @ 💬`]);
+    await untilNamed("harbour");
+    await bench.server.call("Ada", "PATCH", `/streams/${id}`, { new_name: "marina" });
+    await untilNamed("marina");
+  });
 });
 
 describe("emoji", () => {

@@ -89,6 +89,8 @@ export const channelReducers = {
         if (name in event) next[name] = event[name];
       }
       store.channels.set(event.stream_id, next);
+      // Links and bars name the channel.
+      if (event.property === "name") store.touch("rows");
     }
     store.touch("channels");
   },

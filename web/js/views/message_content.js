@@ -9,6 +9,8 @@ import { charactersOf } from "../lib/emoji.js";
 import { parseUrl, withoutStyles } from "../lib/parse.js";
 import { fullTime } from "../lib/time.js";
 import { t } from "../lib/words.js";
+import { operandOf, parseNarrow } from "../selectors/narrow.js";
+import { emptyTopicName } from "../selectors/title.js";
 import { isInGroup } from "../store/lists.js";
 import { userOf } from "../store/users.js";
 
@@ -166,8 +168,20 @@ function refineLink({ store }, link) {
     link.target = "_blank";
     link.rel = "noopener noreferrer";
   }
-  const channel = store.channels.get(Number(link.dataset.streamId));
-  if (channel && link.classList.contains("stream")) link.textContent = `#${channel.name}`;
+  if (target.hash.startsWith("#narrow/") && link.matches(".stream, .stream-topic, .message-link")) nameChannel(store, link, target.hash);
+}
+
+/** Gives a link of the server to a channel, topic or message the present name of the channel, unless it shows what a search found.
+ * @param {import("../store/store.js").Store} store @param {HTMLAnchorElement} link @param {string} hash */
+function nameChannel(store, link, hash) {
+  const terms = parseNarrow(store, hash.slice("#narrow/".length)) ?? [];
+  const channel = store.channels.get(operandOf(terms, "channel"));
+  const [text, general] = link.childNodes;
+  if (!channel || !(text instanceof Text) || link.querySelector(".highlight")) return;
+  const topic = operandOf(terms, "topic");
+  const message = topic && link.classList.contains("message-link") ? " @ 💬" : "";
+  text.data = `#${channel.name}${topic === undefined ? "" : ` > ${topic}${message}`}`;
+  if (topic === "" && general instanceof HTMLElement) general.textContent = emptyTopicName(store);
 }
 
 /** @param {App} app @param {HTMLImageElement} image */
