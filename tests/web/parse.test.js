@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { charactersOf } from "../../web/js/lib/emoji.js";
 import { keyedList } from "../../web/js/lib/keyed_list.js";
-import { asList, asObject, asText, decodeComponent, isPreformatted, parseJson, parseUrl, decodeFragment, withoutStyles, withoutTrailingSpaces } from "../../web/js/lib/parse.js";
+import { asList, asObject, asText, decodeComponent, fillTemplate, isPreformatted, parseJson, parseUrl, decodeFragment, withoutStyles, withoutTrailingSpaces } from "../../web/js/lib/parse.js";
 import { encodeFragment } from "../../web/js/selectors/narrow.js";
 import { choicesState, pollState, todoState } from "../../web/js/views/widgets.js";
 
@@ -26,6 +26,13 @@ describe("parsers", () => {
     assert.deepEqual(parseJson('{"a": [1]}'), { a: [1] });
     for (const text of ["100%", "%zz", "%ff", "%ed%a0%80"]) assert.equal(decodeComponent(text), null, text);
     assert.equal(decodeComponent("100%25"), "100%");
+  });
+
+  it("fill templates of URLs", () => {
+    const filled = ["{code}", "{?code}", "{&code}", "{;code}", "{/code}", "{.code}", "{+code}", "{#code}", "{code*}", "{other}{code"].map((template) => fillTemplate(template, "code", "a=b/ü"));
+    const value = "a%3Db%2F%C3%BC";
+    assert.deepEqual(filled, [value, `?code=${value}`, `&code=${value}`, `;code=${value}`, `/${value}`, `.${value}`, "a=b/%C3%BC", "#a=b/%C3%BC", value, "{other}{code"]);
+    assert.equal(fillTemplate("https://example.com/$&{?code}", "code", "$&"), "https://example.com/$&?code=%24%26");
   });
 
   it("answer what is of the wanted type, or else what is empty", () => {

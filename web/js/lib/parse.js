@@ -24,6 +24,14 @@ export const decodeComponent = (text) => orNull(() => decodeURIComponent(text));
 /** A part of a fragment, which has dots in place of percent signs. @param {string} text @returns {string | null} null if it is malformed */
 export const decodeFragment = (text) => decodeComponent(text.replaceAll(".", "%"));
 
+/** A template of a URL (RFC 6570) with the value of its variable. @param {string} template @param {string} name @param {string} value */
+export const fillTemplate = (template, name, value) =>
+  template.replace(/\{([+#./;?&]?)(\w+)\*?\}/g, (expression, /** @type {string} */ operator, /** @type {string} */ variable) => {
+    if (variable !== name) return expression;
+    const before = /[;?&]/.test(operator) ? `${operator}${name}=` : operator === "+" ? "" : operator;
+    return before + (/[+#]/.test(operator) ? encodeURI(value) : encodeURIComponent(value));
+  });
+
 /** A string, or a number as text. @param {unknown} value */
 export const asText = (value) => (typeof value === "string" || typeof value === "number" ? String(value) : "");
 

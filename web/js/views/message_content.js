@@ -6,7 +6,7 @@
 
 import { h, iconButton } from "../lib/dom.js";
 import { charactersOf } from "../lib/emoji.js";
-import { parseUrl, withoutStyles } from "../lib/parse.js";
+import { fillTemplate, parseUrl, withoutStyles } from "../lib/parse.js";
 import { fullTime } from "../lib/time.js";
 import { t } from "../lib/words.js";
 import { operandOf, parseNarrow } from "../selectors/narrow.js";
@@ -255,7 +255,7 @@ function refineCode(app, block) {
   const buttons = h("div", { class: "code-buttons" });
   for (const playground of app.store.state.realm_playgrounds ?? []) {
     if (playground.pygments_language !== language) continue;
-    const url = playground.url_template.replace(/\{[&?]?code\}/, encodeURIComponent(code?.textContent ?? ""));
+    const url = fillTemplate(playground.url_template, "code", code?.textContent ?? "");
     buttons.append(h("a", { href: url, target: "_blank", rel: "noopener noreferrer", class: "icon-button" }, playground.name));
   }
   const copy = iconButton("copy", t("Copy code"), { onclick: () => void app.copy(code?.textContent ?? "", t("Code copied.")) });
