@@ -10,12 +10,13 @@ import { channelChoices, channelText, topicChoices, userChoices } from "../../we
 import { emojiSections, findEmoji } from "../../web/js/selectors/emoji_choices.js";
 import { anchorToLoad, beginsUnread, centreOf, emptyText, firstUnreadOf, placesToTry } from "../../web/js/selectors/opening.js";
 import { inboxRows, isNew, recentRows } from "../../web/js/selectors/overview_rows.js";
-import { kindOf, requestTerms } from "../../web/js/selectors/narrow.js";
+import { hasPartialConversations, kindOf, requestTerms } from "../../web/js/selectors/narrow.js";
 import { peopleOf, peopleRows } from "../../web/js/selectors/people_rows.js";
 import { mayResetPassword } from "../../web/js/selectors/roles.js";
 import { channelFragment, isKnownRoute, narrowFragment, routeOf, viewName } from "../../web/js/selectors/routes.js";
 import { dayOfText } from "../../web/js/selectors/dates.js";
 import { messageAt } from "../../web/js/selectors/message_at.js";
+import { timelineRows } from "../../web/js/selectors/timeline_rows.js";
 import { suggestions } from "../../web/js/selectors/search_suggestions.js";
 import { parseSearch, searchPills, searchProblem, splitDate, takeTerms } from "../../web/js/selectors/search_terms.js";
 import { channelSections } from "../../web/js/selectors/sidebar_items.js";
@@ -688,6 +689,17 @@ describe("a timeline opens", () => {
   it("says what is not there", () => {
     const said = [[{ operator: "channel", operand: 10 }], [{ operator: "dm", operand: [2] }], [{ operator: "search", operand: "x" }], [{ operator: "is", operand: "starred" }], [{ operator: "is", operand: "starred", negated: true }]].map((terms) => emptyText(kindOf(terms), terms));
     assert.deepEqual(said.map((text) => text.slice(0, 26)), ["There are no messages here", "There are no messages here", "Nothing was found.", "Messages that you star app", "There are no messages here"]);
+  });
+});
+
+describe("the rows of a timeline", () => {
+  it("have a bar each where messages between them may be missing", () => {
+    const store = storeWith();
+    store.messages.put([inTopic(1, 10, "soup"), inTopic(2, 10, "soup"), inTopic(3, 11, "blue")]);
+    const bars = (terms) => timelineRows(store, [1, 2, 3], { isMixed: true, isPartial: hasPartialConversations(terms), firstUnread: null, revealed: new Set() }).map(({ hasBar, showsSender }) => [hasBar, showsSender]);
+    const [whole, each] = [[[true, true], [false, false], [true, true]], [1, 2, 3].map(() => [true, true])];
+    const views = [[{ operator: "in", operand: "home" }], [{ operator: "search", operand: "x" }], [{ operator: "is", operand: "starred" }]];
+    assert.deepEqual(views.map(bars), [whole, each, each]);
   });
 });
 

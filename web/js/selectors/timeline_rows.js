@@ -16,9 +16,10 @@ const GROUP_SECONDS = 10 * 60;
  *   isUnread: boolean, isFirstUnread: boolean, isHidden: boolean }} Row */
 
 /** @param {Store} store @param {number[]} ids
- * @param {{ isMixed: boolean, firstUnread: number | null, revealed: Set<number>, now?: number }} options
- *   `isMixed`: whether the view shows several conversations; `firstUnread`: the id of the unread line. @returns {Row[]} */
-export function timelineRows(store, ids, { isMixed, firstUnread, revealed, now }) {
+ * @param {{ isMixed: boolean, isPartial?: boolean, firstUnread: number | null, revealed: Set<number>, now?: number }} options
+ *   `isMixed`: whether the view shows several conversations; `isPartial`: whether messages between two of them may be missing, as in a
+ *   search; `firstUnread`: the id of the unread line. @returns {Row[]} */
+export function timelineRows(store, ids, { isMixed, isPartial = false, firstUnread, revealed, now }) {
   /** @type {Row[]} */
   const rows = [];
   /** @type {Message | null} */
@@ -31,7 +32,7 @@ export function timelineRows(store, ids, { isMixed, firstUnread, revealed, now }
     const key = conversationKey(store, message);
     const isNewConversation = previousKey !== key;
     const isFirstUnread = firstUnread !== null && id >= firstUnread && (previous === null || previous.id < firstUnread);
-    const hasBar = isMixed && (isNewConversation || isNewDay);
+    const hasBar = isMixed && (isPartial || isNewConversation || isNewDay);
     const continues =
       previous !== null &&
       !isNewDay &&

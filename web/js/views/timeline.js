@@ -8,7 +8,15 @@ import { effect, onEnd, untracked } from "../lib/signal.js";
 import { nextTask } from "../lib/timing.js";
 import { t } from "../lib/words.js";
 import { hasFocus, isVisible, today } from "../platform/lifecycle.js";
-import { channelOfRoute, conversationOfRoute, kindOf, narrowKey, operandOf, ownTerms } from "../selectors/narrow.js";
+import {
+  channelOfRoute,
+  conversationOfRoute,
+  hasPartialConversations,
+  kindOf,
+  narrowKey,
+  operandOf,
+  ownTerms,
+} from "../selectors/narrow.js";
 import { anchorToLoad, beginsUnread, centreOf, emptyText, firstUnreadOf, placesToTry } from "../selectors/opening.js";
 import { isKnownRoute } from "../selectors/routes.js";
 import { timelineRows } from "../selectors/timeline_rows.js";
@@ -58,6 +66,7 @@ function createModel({ store }, terms) {
     streamId,
     /** Whether it shows several conversations. */
     isMixed: kind.kind !== "topic" && kind.kind !== "dm",
+    isPartial: hasPartialConversations(terms),
     /** Whether it has a line above what is unread. */
     hasLine: kind.kind !== "other",
     /** The message below the line. @type {number | null} */
