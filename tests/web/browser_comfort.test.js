@@ -214,6 +214,21 @@ describe("the left column", () => {
   });
 });
 
+describe("a row of the inbox", () => {
+  it("is muted by a key", async () => {
+    await bench.server.send("Ada", "design", "chairs", "Four legs?");
+    await bench.server.send("Ada", "design", "tables", "Three legs?");
+    const bob = await as("Bob", "#inbox");
+    await pressOn(bob, "a.conversation[href$='/topic/chairs']", "M");
+    await untilToast(bob, "The topic is muted.");
+    await until(bob, () => document.querySelector("a.conversation[href$='/topic/tables']") && !document.querySelector("a.conversation[href$='/topic/chairs']"));
+    await go(bob, "#recent");
+    await clickText(bob, ".page__tools button", "Muted");
+    await pressOn(bob, "a.conversation[href$='/topic/chairs']", "M");
+    await untilToast(bob, "The topic follows its channel's setting again.");
+  });
+});
+
 describe("a profile", () => {
   it("names the groups, and lets administrators edit it", async () => {
     const id = bench.server.accounts.Bob.user_id;

@@ -59,6 +59,13 @@ export const isTopicMuted = (store, streamId, topic) => isMutedBy(policyOf(store
 /** The same, by the policy of the topic. @param {number} policy @param {Channel} channel @returns {boolean} */
 export const isMutedBy = (policy, channel) => policy === MUTED || (channel.is_muted === true && policy !== UNMUTED && policy !== FOLLOWED);
 
+/** The policy of a topic once it is muted, or unmuted if it was. @param {Store} store @param {number} streamId @param {string} topic */
+export function toggledMute(store, streamId, topic) {
+  const policy = policyOf(store, streamId, topic);
+  if (channelOf(store, streamId).is_muted) return policy === UNMUTED || policy === FOLLOWED ? INHERIT : UNMUTED;
+  return policy === MUTED ? INHERIT : MUTED;
+}
+
 /** The topic that a click on a channel opens: the latest one that is not muted, if its topics are known. In a muted channel, unmuted and
  * followed topics come first. @param {Store} store @param {number} streamId @returns {string | undefined} */
 export function topTopic(store, streamId) {

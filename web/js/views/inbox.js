@@ -69,7 +69,7 @@ export function createInbox(app) {
   return {
     element,
     start() {
-      bindListKeys(element);
+      bindListKeys(app, element);
       effect(() => {
         for (const area of /** @type {const} */ (["unread", "channels", "userTopics", "users"])) store.on(area);
         const filter = state.filter.value;

@@ -9,7 +9,7 @@ import { onEnd } from "../lib/signal.js";
 import { t } from "../lib/words.js";
 import { bind, isOpening } from "../platform/keyboard.js";
 import { hasPartialConversations, messageTerms } from "../selectors/narrow.js";
-import { channelOf, FOLLOWED, INHERIT, MUTED, policyOf, UNMUTED } from "../store/channels.js";
+import { toggledMute } from "../store/channels.js";
 import { mentionName, userOf } from "../store/users.js";
 import { opensOnDemand } from "./loading.js";
 import { canEdit, editMessage, markUnreadFrom, showHistory, showMove, showReceipts, showSource, toggleStar } from "./message_commands.js";
@@ -199,10 +199,8 @@ function bindKeys(app, timeline) {
   on(["z"], t("Conversation around the message"), t("Navigation"), (message) => app.goNarrow(messageTerms(store, message)));
   on(["M"], t("Mute or unmute the topic"), t("Messages"), (message) => {
     if (message.type !== "stream") return;
-    const policy = policyOf(store, Number(message.stream_id), message.subject);
-    const isMutedChannel = channelOf(store, Number(message.stream_id)).is_muted;
-    const next = isMutedChannel ? (policy === UNMUTED || policy === FOLLOWED ? INHERIT : UNMUTED) : policy === MUTED ? INHERIT : MUTED;
-    return setTopicPolicy(app, Number(message.stream_id), message.subject, next);
+    const streamId = Number(message.stream_id);
+    return setTopicPolicy(app, streamId, message.subject, toggledMute(store, streamId, message.subject));
   });
   onEnd(
     bind({

@@ -53,7 +53,7 @@ export function createRecent(app) {
     element,
     filter,
     start() {
-      bindListKeys(element);
+      bindListKeys(app, element);
       load.watch();
       void load.start();
       effect(() => {

@@ -78,7 +78,7 @@ export function createTopics(app, streamId) {
   return {
     element,
     start() {
-      bindListKeys(element);
+      bindListKeys(app, element);
       load.watch();
       void load.start();
       effect(() => {
