@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { TIME_TO_UNDO } from "../../web/js/store/deletions.js";
-import { axeViolations, choose, clickButton, clickText, clickToast, enter, eventually, focusOn, hoverOver, intercept, IS_FIREFOX, onElement, onElements, pressOn, setUp, typeInto, until, untilAllEqual, untilEqual, untilFocus, untilStable, untilText, untilToast } from "./harness.js";
+import { axeViolations, choose, click, clickButton, clickText, clickToast, enter, eventually, focusOn, hoverOver, intercept, IS_FIREFOX, onElement, onElements, pressOn, setUp, typeInto, until, untilAllEqual, untilEqual, untilFocus, untilStable, untilText, untilToast } from "./harness.js";
 
 const bench = setUp({ args: ["--max-file-upload-size-mib", "1"] });
 const { as, at, go } = bench;
@@ -211,6 +211,18 @@ describe("the left column", () => {
     await until(ada, () => document.querySelector(".sidebar a[href='#feed']"));
     await clickButton(ada, "Remove My links");
     await until(ada, () => ![...document.querySelectorAll(".sidebar .side-item")].some((item) => item.textContent.includes("My links")));
+  });
+});
+
+describe("the inbox", () => {
+  it("leaves sections folded", async () => {
+    await bench.server.direct("Ada", ["Cleo"], "Are you in?");
+    const cleo = await as("Cleo", "#inbox");
+    await click(cleo, "[data-section=dm]");
+    const untilFolded = () => untilEqual(cleo, "[data-section=dm]", (button) => button.ariaExpanded, "false");
+    await untilFolded();
+    await cleo.reload();
+    await untilFolded();
   });
 });
 

@@ -6,6 +6,7 @@
 import { closest, fill, h, icon, iconButton, morph } from "../lib/dom.js";
 import { keyedList, plainList } from "../lib/keyed_list.js";
 import { createMemo } from "../lib/memo.js";
+import { asList, parseJson } from "../lib/parse.js";
 import { effect, signal } from "../lib/signal.js";
 import { keep, kept } from "../lib/storage.js";
 import { t } from "../lib/words.js";
@@ -37,8 +38,8 @@ function createState() {
     /** Conversations have this in their names. */
     filter: signal(""),
     topics: signal(/** @type {Topics} */ (kept("inbox") ?? "unmuted")),
-    /** Folded sections. */
-    folded: signal(/** @type {Set<string>} */ (new Set())),
+    /** Folded sections, kept in the browser. */
+    folded: signal(/** @type {Set<string>} */ (new Set(asList(parseJson(kept("inbox/folded")))))),
   };
 }
 
@@ -63,6 +64,7 @@ export function createInbox(app) {
     if (!key) return;
     const next = new Set(state.folded.peek());
     if (!next.delete(key)) next.add(key);
+    keep("inbox/folded", JSON.stringify([...next]));
     state.folded.value = next;
   });
 
