@@ -6,6 +6,7 @@ import { createMemo } from "../../web/js/lib/memo.js";
 import { distinct, effect, flush, scope, signal } from "../../web/js/lib/signal.js";
 import { actionOfEnter, asBlock, asCode, fenced, hasEnd, isInCode, nextItem, openFences, pastedLink, placeOf, prefixed, sendHint, wrapped } from "../../web/js/lib/text_edits.js";
 import { clamped, moved, pinch, WHOLE, zoomed } from "../../web/js/lib/zoom.js";
+import { completionsFor } from "../../web/js/selectors/completions.js";
 import { channelChoices, channelText, topicChoices, userChoices } from "../../web/js/selectors/choices.js";
 import { emojiSections, findEmoji } from "../../web/js/selectors/emoji_choices.js";
 import { anchorToLoad, beginsUnread, centreOf, emptyText, firstUnreadOf, placesToTry } from "../../web/js/selectors/opening.js";
@@ -427,6 +428,18 @@ describe("links for new passwords", () => {
     store.state.realm_password_auth_enabled = true;
     store.state.is_admin = false;
     assert.equal(may(2), false);
+  });
+});
+
+describe("people to mention", () => {
+  it("are those of the channel, then those who wrote here, then those of direct messages, and bots last", () => {
+    const names = ["Anna", "Anton", "Antonia", "Andrea", "Andy"];
+    const store = storeWith({ realm_users: [user(1, "Ada"), ...names.map((name, at) => user(20 + at, name)), user(30, "Animal", { is_bot: true })], recent_private_conversations: [{ user_ids: [22], max_message_id: 5 }, { user_ids: [21], max_message_id: 9 }] });
+    const found = (recent = []) => completionsFor(store, { kind: "mention", start: 0, query: "an" }, { isChannel: true, channel: 10, recent, emoji: [] }).map(({ label }) => label);
+    assert.deepEqual(found(), ["Anton", "Antonia", "Anna", "Andrea", "Andy", "Animal"]);
+    assert.deepEqual(found([24, 20]).slice(0, 3), ["Andy", "Anna", "Anton"]);
+    store.subscribers.set(10, new Set([1, 23, 30]));
+    assert.deepEqual(found([24]), ["Andrea", "Andy", "Anton", "Antonia", "Anna", "Animal"]);
   });
 });
 

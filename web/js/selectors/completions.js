@@ -6,6 +6,7 @@
 import { isInCode } from "../lib/text_edits.js";
 import { t } from "../lib/words.js";
 import { channelByName } from "../store/channels.js";
+import { directKey } from "../store/conversations.js";
 import { mentionName } from "../store/users.js";
 import { findEmoji } from "./emoji_choices.js";
 import { channelLink } from "./links.js";
@@ -150,20 +151,26 @@ export function completionsFor(store, trigger, context) {
   }
 }
 
-/** @param {Store} store @param {string} query @param {boolean} isSilent @param {{ isChannel: boolean, recent?: number[] }} context
+/** How people who fit equally well are ordered, the lowest first: those of the channel, those who wrote here lately, those of the latest
+ * direct messages, and bots last.
+ * @param {Store} store @param {{ channel: number | null, recent?: number[] }} context
+ * @returns {(user: import("../../types/api.js").User) => number} */
+function closeness(store, { channel, recent = [] }) {
+  const people = channel === null ? undefined : store.subscribers.get(channel);
+  return ({ user_id: id, is_bot: isBot }) => {
+    const place = recent.indexOf(id);
+    const newest = store.directs.get(directKey(store, [id]))?.max_id ?? 0;
+    return (place < 0 ? 1000 + 1 / (1 + newest) : place) + (people && !people.has(id) ? 2000 : 0) + (isBot ? 4000 : 0);
+  };
+}
+
+/** @param {Store} store @param {string} query @param {boolean} isSilent @param {{ isChannel: boolean, channel: number | null, recent?: number[] }} context
  * @returns {Completion[]} */
-function mentions(store, query, isSilent, { isChannel, recent = [] }) {
+function mentions(store, query, isSilent, context) {
+  const { isChannel } = context;
   const mark = isSilent ? "@_" : "@";
   const users = [...store.users.values()].filter((user) => user.is_active !== false && !user.is_system_bot);
-  const people = ranked(
-    users,
-    query,
-    (user) => [user.full_name, user.delivery_email],
-    (user) => {
-      const place = recent.indexOf(user.user_id);
-      return (place < 0 ? 1000 : place) + (user.is_bot ? 2000 : 0);
-    },
-  )
+  const people = ranked(users, query, (user) => [user.full_name, user.delivery_email], closeness(store, context))
     .slice(0, 15)
     .map((user) => ({
       kind: /** @type {const} */ ("user"),
