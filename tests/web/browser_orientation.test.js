@@ -274,6 +274,15 @@ describe("the box", () => {
     assert.equal(await text(ada), "One\n\n**Three**Two");
     await paste("<b>Four</b>", "");
     await eventually(async () => assert.equal(await text(ada), "**Four**"));
+    // Links to conversations, as the menus of topics and messages copy them.
+    const general = `${bench.server.url}/${await at("general", "")}`.replace(/\/topic\/$/, "");
+    const link = (topic, message) => `[#general &#62; ${topic}](${general.slice(general.indexOf("#"))}/topic/a.26b/near/${message})`;
+    const links = { "": "#**general**", "/topic/soup": "#**general>soup**", "/topic/soup/with/7": "#**general>soup**", "/topic/soup/near/7": "#**general>soup@7**", "/topic/a.26b/near/7": link("a&#38;b", 7), "/sender/me": `${general}/sender/me` };
+    for (const [place, words] of Object.entries(links)) {
+      await onElement(ada, ".composer .editor__text", (area) => { area.value = ""; });
+      await paste("", `${general}${place}`, 0);
+      await eventually(async () => assert.equal(await text(ada), words));
+    }
   });
 });
 

@@ -19,9 +19,11 @@ function linkForUrl(store, text) {
   if (!terms || !channel) return null;
   const topic = operandOf(terms, "topic");
   const near = operandOf(terms, "near");
-  if (terms.length > 3 || (terms.length === 3 && near === undefined)) return null;
+  const isOther = terms.some(({ operator }) => !["channel", "topic", "near", "with"].includes(operator));
+  if (isOther || (topic === undefined && terms.length > 1)) return null;
   const link = channelLink(store, channel, topic);
-  return near !== undefined && link.startsWith("#**") ? link.replace(/\*\*$/, `@${near}**`) : link;
+  if (near === undefined) return link;
+  return link.startsWith("#**") ? link.replace(/\*\*$/, `@${near}**`) : link.replace(/\)$/, `/near/${near})`);
 }
 
 /** What is pasted from a code editor, as code; null for other HTML. @param {string} html @param {string} text @returns {string | null} */
