@@ -63,7 +63,7 @@ describe("a visitor", () => {
     const refused = [];
     page.on("response", (response) => response.status() >= 400 && refused.push(`${response.status()} ${response.url()}`));
     await untilText(page, ".message-row", "Sit down");
-    for (const key of ["r", "c", "+"]) {
+    for (const key of ["r", "c", "+", ":", "m", "M"]) {
       await pressOn(page, ".message-row", key);
       await untilText(page, "dialog h2", "Log in");
       await page.keyboard.press("Escape");

@@ -16,6 +16,7 @@ import { canEdit, editMessage, markUnreadFrom, showHistory, showMove, showReceip
 import { setTopicPolicy, showEmojiPicker, showUserCard } from "./on_demand.js";
 import { closePopover } from "./open_popover.js";
 import { toggleReaction } from "./reactions.js";
+import { askToLogIn } from "./visitor.js";
 
 /** @typedef {import("../../types/app.js").App} App */
 /** @typedef {import("../../types/app.js").Timeline} Timeline */
@@ -23,6 +24,9 @@ import { toggleReaction } from "./reactions.js";
 
 const showMessageMenu = opensOnDemand(async () => (await import("./message_menu.js")).showMessageMenu);
 const showLightbox = opensOnDemand(async () => (await import("./lightbox.js")).showLightbox);
+
+/** Keys that need no account. */
+const FOR_VISITORS = ["Enter", "e", "i", "u", "v", "s", "z"];
 
 /** One toolbar, moved to the row under the pointer or with the focus; clicks; keys. @param {App} app @param {Timeline} timeline */
 export function attachActions(app, timeline) {
@@ -122,7 +126,8 @@ function bindKeys(app, timeline) {
           const message = timeline.message();
           const row = message && timeline.rowOf(message.id);
           if (!message || !row) return false;
-          run(message, row, event);
+          if (store.isVisitor && !FOR_VISITORS.includes(event.key)) askToLogIn();
+          else run(message, row, event);
         },
       }),
     );
