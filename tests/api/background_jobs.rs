@@ -2,15 +2,11 @@
 //!
 //! A budget without time lets each job take one step. So the tests see that all work is divided into steps, without a clock.
 
-use crate::harness::{Client, START, TestServer, until};
+use crate::harness::{Client, START, TestServer};
 use crate::uploads::upload;
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
 use rusqlite::Connection;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use std::io::{Read, Write};
-use std::net::{Shutdown, TcpStream};
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 use teamchat::app::Options;
@@ -365,7 +361,7 @@ async fn words_of_an_earlier_topic_go_after_a_crash() {
 }
 
 /// Sends a request with a form, and hangs up while its job waits for the writer. Returns when the job has run.
-async fn hang_up_in_job(server: &TestServer, client: &Client, line: &str, form: &str) {
+async fn hang_up_in_job(server: &TestServer, client: &Client, request: (&str, &str)) {
     let (started, has_started) = mpsc::channel();
     let (open, gate) = mpsc::channel::<()>();
     let writer = &server.app().writer;
@@ -374,23 +370,9 @@ async fn hang_up_in_job(server: &TestServer, client: &Client, line: &str, form: 
         gate.recv().unwrap();
         Ok(())
     });
-    let pair = format!("{}:{}", client.email, client.api_key.as_deref().unwrap());
-    let credentials = STANDARD.encode(pair);
-    let request = format!(
-        "{line} HTTP/1.1\r\nHost: x\r\nAuthorization: Basic {credentials}\r\n\
-         Content-Type: application/x-www-form-urlencoded\r\nContent-Length: {}\r\n\r\n{form}",
-        form.len()
-    );
     let hung_up = async {
         has_started.recv().unwrap();
-        let mut stream = TcpStream::connect(server.address()).unwrap();
-        stream.write_all(request.as_bytes()).unwrap();
-        until(|| writer.metrics().queued.get() > 0).await;
-        stream.shutdown(Shutdown::Write).unwrap();
-        // The server drops the request and closes the connection.
-        let mut answer = Vec::new();
-        let _closed = stream.read_to_end(&mut answer);
-        assert!(answer.is_empty(), "{line}: {}", String::from_utf8_lossy(&answer));
+        server.hang_up(client, request, || writer.metrics().queued.get() > 0).await;
         open.send(()).unwrap();
     };
     tokio::join!(other_job, hung_up).0.unwrap();
@@ -415,7 +397,7 @@ async fn requests_wake_tasks_even_if_their_clients_hang_up() {
     for (line, form) in requests {
         scheduler::settle(server.app()).await;
         let wakeups = server.app().scheduler_wakeup.subscribe();
-        hang_up_in_job(&server, &owner, line, &form).await;
+        hang_up_in_job(&server, &owner, (line, &form)).await;
         assert!(wakeups.has_changed().unwrap(), "{line}");
     }
     let rows = "SELECT (SELECT content FROM scheduled_message) || (SELECT count(*) FROM reminder)

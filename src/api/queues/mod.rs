@@ -63,9 +63,12 @@ fn get_events(
         // parameters is more likely a mistake, and would wait forever.
         None if dont_block || registration.is_given() => Box::pin(async move {
             count(&call)?;
-            let queue_id = new_queue(&call.app, &call.caller, &registration).await?.queue_id;
+            let new = new_queue(&call.app, &call.caller, &registration).await?;
             drop(registration);
-            Box::pin(wait(call.app, call.caller, queue_id, last_event_id, dont_block)).await
+            let queue_id = new.queue.queue_id.clone();
+            let page = Box::pin(wait(call.app, call.caller, queue_id, last_event_id, dont_block)).await?;
+            new.keep();
+            ApiResult::Ok(page)
         }),
         None => Box::pin(ready(Err(ApiError::missing("queue_id")))),
     }

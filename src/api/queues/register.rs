@@ -186,27 +186,23 @@ async fn register(call: Call<Visitor>, params: RegisterParams, parts: StateParts
     if call.caller.is_visitor() {
         return state_of_visitor(call, params, parts).await;
     }
-    let registered = new_queue(&call.app, &call.caller, &params).await?;
+    let new = new_queue(&call.app, &call.caller, &params).await?;
     let (app, user_id) = (Arc::clone(&call.app), call.caller.quota_owner());
     let is_short = params.wanted().is_some_and(<[String]>::is_empty);
-    let registration = Arc::clone(&registered.registration);
+    let registration = Arc::clone(&new.queue.registration);
     let idle_seconds = params.idle_queue_timeout.map(|_| registration.idle_seconds());
     let read = move |snapshot: &Snapshot<'_>| state(snapshot, &call, &params, &registration, parts);
-    let state = app.read_in_if(!is_short, &app.pools.slow_reads, Some(user_id), read).await;
-    let (mut state, last_event_id) = match state {
-        Ok(state) => state,
-        Err(error) => {
-            app.hub.abandon(&registered.queue_id);
-            return Err(error);
-        }
-    };
-    app.hub.start_at(&registered.queue_id, last_event_id);
-    set_queue_id(&mut state, Some(&registered.queue_id.0))?;
+    let state = app.read_in_if(!is_short, &app.pools.slow_reads, Some(user_id), read);
+    let (mut state, last_event_id) = state.await?;
+    app.hub.start_at(&new.queue.queue_id, last_event_id);
+    set_queue_id(&mut state, Some(&new.queue.queue_id.0))?;
     state.set::<i64>("last_event_id", &last_event_id.0)?;
     if let Some(seconds) = idle_seconds {
         set_idle_timeout(&mut state, seconds)?;
     }
-    Reply::data(&state)
+    let reply = Reply::data(&state)?;
+    new.keep();
+    Ok(reply)
 }
 
 /// The state of what visitors may read.
@@ -248,9 +244,31 @@ fn set_idle_timeout(state: &mut State, seconds: i64) -> ApiResult<()> {
     state.set::<Option<i64>>("idle_queue_timeout_secs", &Some(seconds))
 }
 
+/// A queue whose client does not know its name yet. It is removed if the request ends before.
+pub struct UnnamedQueue {
+    pub queue: NewQueue,
+    hub: Arc<Hub>,
+    is_kept: bool,
+}
+
+impl UnnamedQueue {
+    /// Keeps the queue: the response has its name.
+    pub fn keep(mut self) {
+        self.is_kept = true;
+    }
+}
+
+impl Drop for UnnamedQueue {
+    fn drop(&mut self) {
+        if !self.is_kept {
+            self.hub.abandon(&self.queue.queue_id);
+        }
+    }
+}
+
 /// Creates a queue, which gets all events from now on. Its row may not be on the disk yet. Should a crash lose it, the client
 /// registers again, and has missed nothing: no later change was acknowledged either.
-pub async fn new_queue(app: &App, caller: &Caller, params: &RegisterParams) -> ApiResult<NewQueue> {
+pub async fn new_queue(app: &App, caller: &Caller, params: &RegisterParams) -> ApiResult<UnnamedQueue> {
     let mut registration = params.registration(caller, &app.hub)?;
     let (user_id, now) = (caller.user_id, app.clock.seconds());
     let accounts = app.readers.read(|snapshot| -> ApiResult<(Vec<UserId>, Vec<UserId>)> {
@@ -264,12 +282,13 @@ pub async fn new_queue(app: &App, caller: &Caller, params: &RegisterParams) -> A
     let queue = NewQueue { queue_id: QueueId::random(), user_id, registration: Arc::new(registration) };
     let head = app.hub.add(&queue, &own, &counted, app.clock.monotonic());
     let (row, hub, queue_id) = (queue.clone(), Arc::clone(&app.hub), queue.queue_id.clone());
+    let new = UnnamedQueue { queue, hub: Arc::clone(&app.hub), is_kept: false };
     let insert = move |tx: &mut Tx<'_>| -> ApiResult<()> { Ok(events::insert_queue(tx, &row, head)?) };
     let lost = move || {
         hub.remove(&queue_id);
     };
     app.writer.run_ahead(insert, lost).await?;
-    Ok(queue)
+    Ok(new)
 }
 
 fn state(

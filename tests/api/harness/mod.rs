@@ -18,6 +18,7 @@ mod chat;
 mod client;
 pub mod description;
 pub mod generated;
+mod hang_up;
 mod matching;
 mod model;
 pub mod pictures;

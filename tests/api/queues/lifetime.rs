@@ -1,7 +1,7 @@
 //! Lifetime of queues, restarts and crashes, and trimming of the log.
 
 use super::ping;
-use crate::harness::{Queue, START, TestServer};
+use crate::harness::{Blocked, Queue, START, TestServer, until};
 use serde_json::json;
 use teamchat::api::drafts::DraftRemoved;
 use teamchat::events;
@@ -20,6 +20,23 @@ impl Queue {
         let refusal = format!("Bad event queue ID: {}", self.queue_id);
         client.get("/events", self.poll(true)).await.error(400, "BAD_EVENT_QUEUE_ID", &refusal);
     }
+}
+
+/// The name of the queue is in no response.
+#[tokio::test]
+async fn a_client_that_hangs_up_leaves_no_queue() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let hub = &server.app().hub;
+    let blocked = Blocked::new(server.app(), |app| &app.pools.slow_reads).await;
+    let form = "event_types=[\"message\"]&idle_queue_timeout=604800";
+    server.hang_up(&ada, ("POST /api/v1/register", form), || !hub.is_empty()).await;
+    until(|| hub.is_empty()).await;
+    blocked.end().await;
+    server.hang_up(&ada, ("GET /api/v1/events", form), || !hub.is_empty()).await;
+    until(|| hub.is_empty()).await;
+    maintain(&server).await;
+    assert_eq!(server.column("SELECT queue_id FROM event_queue").await, [""; 0]);
 }
 
 // conformance: queue-19

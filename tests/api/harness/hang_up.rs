@@ -1,0 +1,28 @@
+//! Clients that hang up before the response.
+
+use super::{Client, TestServer, until};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpStream};
+
+impl TestServer {
+    /// Sends a form, and hangs up when a condition holds. `line` is the method and the path. Returns when the server has ended
+    /// the request.
+    pub async fn hang_up(&self, client: &Client, (line, form): (&str, &str), when: impl Fn() -> bool) {
+        let pair = format!("{}:{}", client.email, client.api_key.as_deref().unwrap());
+        let credentials = STANDARD.encode(pair);
+        let request = format!(
+            "{line} HTTP/1.1\r\nHost: x\r\nAuthorization: Basic {credentials}\r\n\
+             Content-Type: application/x-www-form-urlencoded\r\nContent-Length: {}\r\n\r\n{form}",
+            form.len()
+        );
+        let mut stream = TcpStream::connect(self.address()).unwrap();
+        stream.write_all(request.as_bytes()).unwrap();
+        until(when).await;
+        stream.shutdown(Shutdown::Write).unwrap();
+        let mut response = Vec::new();
+        let _closed = stream.read_to_end(&mut response);
+        assert!(response.is_empty(), "{line}: {}", String::from_utf8_lossy(&response));
+    }
+}
