@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { axeViolations, click, clickText, countOf, enter, eventually, intercept, onElement, onElements, pressOn, setUp, typeInto, until, untilAllEqual, untilEqual, untilText, untilToast } from "./harness.js";
+import { axeViolations, click, clickText, countOf, enter, eventually, intercept, onElement, onElements, pressOn, setUp, typeInto, until, untilAllEqual, untilEqual, untilStable, untilText, untilToast, wake } from "./harness.js";
 
 const bench = setUp();
 const { as, at, go } = bench;
@@ -236,6 +236,42 @@ describe("a view that is left open", () => {
     await untilEqual(nora, `[data-id="${id}"]`, (row) => row.getBoundingClientRect().bottom > 0 && row.getBoundingClientRect().top < innerHeight, true);
     await click(nora, ".timeline__jump");
     await untilText(nora, ".message-row", "Line 549");
+  });
+
+  it("stays where one reads when the queue has expired", async () => {
+    const ids = [];
+    for (let number = 0; number < 150; number++) ids.push((await bench.server.send("Bob", "general", "expiry", `Line ${number}`)).id);
+    const ada = await bench.open();
+    ada.expected.push(/400 \(Bad Request\)/);
+    const queues = [];
+    ada.on("response", (response) => {
+      if (new URL(response.url()).pathname === "/json/register") response.json().then(({ queue_id: id }) => queues.push(id), () => {});
+    });
+    await enter(ada, bench.server, "Ada");
+    await go(ada, await at("general", "expiry"));
+    await untilText(ada, ".message-row", "Line 149");
+    await until(ada, () => {
+      const scroller = document.querySelector(".timeline__scroller");
+      scroller.scrollTop = scroller.scrollHeight;
+      return !document.querySelector(".message-row[data-unread]");
+    });
+    await onElement(ada, `[data-id="${ids[40]}"]`, (row) => row.scrollIntoView());
+    const place = () => untilStable(ada, ".timeline__scroller", (scroller) => {
+      const edge = scroller.getBoundingClientRect().top;
+      return [...document.querySelectorAll(".message-row")].find((row) => row.getBoundingClientRect().bottom > edge + 4).dataset.id;
+    });
+    const before = await place();
+    const [queue] = queues.splice(0).toReversed();
+    const deleted = await ada.evaluate(async (id) => {
+      const token = document.cookie.split("teamchat_csrf=")[1].split(";")[0];
+      return (await fetch("/json/events", { method: "DELETE", body: new URLSearchParams({ queue_id: id }), headers: { "X-CSRFToken": token } })).status;
+    }, queue);
+    assert.equal(deleted, 200);
+    await bench.server.send("Bob", "general", "expiry", "Meanwhile");
+    await wake(ada);
+    await eventually(() => assert.ok(queues.length > 0));
+    await untilText(ada, ".message-row", "Meanwhile");
+    assert.equal(await place(), before);
   });
 
   it("stays at what comes while the window has no focus, and marks only what was on the screen as read", async () => {

@@ -64,6 +64,8 @@ export interface Timeline {
   toNewest(): Promise<void>;
   toOldest(): Promise<void>;
   focusSelected(): void;
+  /** Whether the reader is further up than the newest message. */
+  isReading(): boolean;
   /** Keeps messages unread until the view is left. */
   block(): void;
   reveal(id: number): void;

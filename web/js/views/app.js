@@ -222,10 +222,20 @@ function followRoute(app, middle) {
   /** @param {Route} current */
   const setShown = (current) => composer.setShown(isKnownRoute(store, current) ? conversationOfRoute(current) : null);
 
+  /** @type {Route | null} */
+  let shown = null;
+
+  /** Whether the view stays although the queue was lost: it fetches what is around the reading position. @param {Route} current */
+  const staysOpen = (current) =>
+    app.timeline?.isReading() === true && isKnownRoute(store, current) && JSON.stringify(current) === JSON.stringify(shown);
+
   const latest = distinct(() => route.value);
   effect(() => {
     const current = latest.value;
-    untracked(() => show(current));
+    untracked(() => {
+      if (!staysOpen(current)) show(current);
+      shown = current;
+    });
   });
   // A channel comes or goes while its view is open.
   let wasKnown = isKnownRoute(store, route.peek());

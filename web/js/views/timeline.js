@@ -247,7 +247,7 @@ export function createTimeline(app, terms) {
   async function refresh() {
     if (isRefreshing) return;
     isRefreshing = true;
-    const atEnd = anchor.isAtEnd();
+    const atEnd = !timeline.isReading();
     const id = Number(selection.visibleRows()[0]?.dataset.id ?? 0);
     try {
       const known = range.ids.at(-1);
@@ -285,10 +285,13 @@ export function createTimeline(app, terms) {
         if (range.isStale && model.isReady && !store.isFromStorage) void refresh();
       });
     });
-    // An end of the run that could not be fetched is asked for again, and so is the module of polls.
+    // What could not be fetched is asked for again, and so is the module of polls.
     effect(() => {
       session.recoveries.value;
-      untracked(() => afterScroll());
+      untracked(() => {
+        afterScroll();
+        if (range.isStale && model.isReady && !store.isFromStorage) void refresh();
+      });
       retryWidgets();
     });
     effect(() => {
@@ -316,6 +319,7 @@ export function createTimeline(app, terms) {
     ...{ conversation: model.conversation, selected: selection.selected, move: selection.move, page: selection.page },
     ...{ focusSelected: selection.focusSelected, block: readMarks.block, rowOf: items.get },
     message: () => store.messages.byId.get(selection.selected()),
+    isReading: () => model.isReady && !(anchor.isAtEnd() && window.hasNewest()),
     /** @param {number} id */
     reveal(id) {
       model.revealed.add(id);
