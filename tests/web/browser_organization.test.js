@@ -3,7 +3,7 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { choose, clickButton, clickText, clickToast, countOf, enter, eventually, fillIn, onElement, onElements, onField, setUp, until, untilEqual, untilText, untilToast } from "./harness.js";
+import { choose, clickButton, clickText, clickToast, countOf, enter, eventually, fillIn, intercept, onElement, onElements, onField, setUp, until, untilEqual, untilText, untilToast } from "./harness.js";
 
 const bench = setUp();
 const { as, at, go } = bench;
@@ -29,6 +29,17 @@ const choosePicture = (page, place = 0) => onElements(page, "dialog input[type=f
 }, DOT, place);
 
 describe("an account", () => {
+  it("takes the same picture again after a failure", async () => {
+    const ada = await as("Ada", "#settings/profile");
+    ada.expected.push(/503/);
+    await intercept(ada, (request) => request.url().endsWith("/json/users/me/avatar") && [503, { result: "error", msg: "Busy" }]);
+    await ada.waitForSelector("dialog input[type=file]");
+    await choosePicture(ada);
+    await untilToast(ada, "Busy");
+    // For a file that the field has already, browsers report no change.
+    assert.equal(await onElement(ada, "dialog input[type=file]", (input) => input.files.length), 0);
+  });
+
   it("changes its email with the password, has keys for programs, and is closed", async () => {
     await bench.server.person("Dan");
     const dan = await as("Dan", "#settings/account-and-privacy");

@@ -39,6 +39,7 @@ function botPicture({ store, session }, bot) {
     hidden: true,
     onchange: async () => {
       const file = input.files?.[0];
+      input.value = "";
       if (file && (await session.attempt(upload(file, undefined, { path: `/bots/${bot.user_id}`, method: "PATCH" }).done))) {
         session.tell(t("Saved."));
         show();

@@ -310,6 +310,8 @@ export function pictureInput(session, path, fields = {}) {
     hidden: true,
     onchange: () => {
       const file = input.files?.[0];
+      // The same file can be chosen again, if this fails.
+      input.value = "";
       if (file) void session.attempt(upload(file, undefined, { path, fields }).done);
     },
   });
