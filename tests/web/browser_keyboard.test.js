@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { clickText, countOf, drawn, eventually, focusOn, onElement, press, pressOn, setUp, typeInto, until, untilEqual, untilFocus, untilText } from "./harness.js";
+import { clickText, countOf, drawn, eventually, focusOn, onElement, onElements, press, pressOn, setUp, typeInto, until, untilEqual, untilFocus, untilText } from "./harness.js";
 
 const bench = setUp();
 const { as, at, go } = bench;
@@ -93,6 +93,18 @@ describe("a key", () => {
     await untilText(ada, ".header h1", "Recent conversations");
     await ada.keyboard.press("t");
     await untilFocus(ada, "[aria-label='Filter recent conversations']");
+  });
+
+  it("that marks a conversation of the inbox as read leaves the focus on the next one", async () => {
+    for (const topic of ["inbox one", "inbox two", "inbox three"]) await bench.server.send("Bob", "general", topic, "Unread");
+    const ada = await as("Ada", "#inbox");
+    await untilText(ada, ".inbox__list .conversation", "inbox one");
+    const marks = () => onElements(ada, ".inbox__list [aria-label^='Mark inbox']", (buttons) => buttons.length);
+    await eventually(async () => assert.equal(await marks(), 3));
+    await focusOn(ada, ".inbox__list [aria-label^='Mark inbox']");
+    await ada.keyboard.press("Enter");
+    await eventually(async () => assert.equal(await marks(), 2));
+    await untilFocus(ada, ".inbox__list [aria-label^='Mark ']");
   });
 
   it("pressed on a button of the header leaves the focus there", async () => {

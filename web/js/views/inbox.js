@@ -76,7 +76,8 @@ export function createInbox(app) {
         for (const area of /** @type {const} */ (["unread", "channels", "userTopics", "users"])) store.on(area);
         const filter = state.filter.value;
         sections = inboxRows(store, { filter, topics: state.topics.value, folded: state.folded.value }, memo);
-        list.set(sections);
+        // A conversation that is read goes, perhaps with the button that marked it as read.
+        keepFocus(host, () => list.set(sections));
         empty.hidden = sections.length > 0;
         if (!empty.hidden) keepFocus(empty, () => fill(empty, emptyParts(app, filter !== "")));
       });

@@ -102,11 +102,12 @@ export function button(label, run, kind = "", props = {}) {
   return h("button", { type: "button", class: kind ? `button button--${kind}` : "button", onclick, ...props }, label);
 }
 
-/** Runs `draw`, which replaces elements of `host`, and gives the focus to what is in the place of the element that had it.
+/** Runs `draw`, which replaces or removes elements of `host`. If the one that had the focus is gone, what is in its place gets it.
  * @param {HTMLElement} host @param {() => void} draw */
 export function keepFocus(host, draw) {
   const controls = () => /** @type {HTMLElement[]} */ ([...host.querySelectorAll("a, button, input, select, textarea")]);
-  const at = host.contains(document.activeElement) ? controls().indexOf(/** @type {HTMLElement} */ (document.activeElement)) : -1;
+  const focused = document.activeElement;
+  const at = host.contains(focused) ? controls().indexOf(/** @type {HTMLElement} */ (focused)) : -1;
   draw();
-  if (at >= 0) controls()[at]?.focus({ preventScroll: true });
+  if (at >= 0 && document.activeElement !== focused) (controls()[at] ?? controls().at(-1))?.focus({ preventScroll: true });
 }

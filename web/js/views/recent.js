@@ -62,7 +62,7 @@ export function createRecent(app) {
         today.value;
         for (const area of /** @type {const} */ (["unread", "userTopics", "channels"])) store.on(area);
         const rows = recentRows(store, range.ids, { filter: text.value, only: only.value }, memo);
-        list.set(rows);
+        keepFocus(host, () => list.set(rows));
         older.hidden = !range.isLoaded || range.hasOldest;
         empty.hidden = rows.length > 0;
         if (empty.hidden) return;
