@@ -105,7 +105,13 @@ describe("writing", () => {
     assert.deepEqual(remark(store, topic(10, "✔ a"), "so @**all**"), { kind: "many", count: 16 });
     assert.deepEqual(remark(store, topic(10, "✔ a"), "well"), { kind: "resolved", streamId: 10, topic: "✔ a" });
     assert.deepEqual([remark(store, topic(10, "✔ a"), " "), remark(store, topic(11, "a"), "@**everyone**"), remark(store, direct(2), "@**all**"), remark(store, null, "")], [null, null, null, null]);
-    assert.deepEqual(["x@**all**", "@**channel**", "@**Ada**"].map((text) => manyMentioned(store, topic(10, "a"), text)), [null, 16, null]);
+    const counts = (...texts) => texts.map((text) => manyMentioned(store, topic(10, "a"), text));
+    assert.deepEqual(counts("x@**all**", "@**channel**", "@**stream**", "@**Ada**", "so @**Ada** and @**all**"), [null, 16, 16, null, 16]);
+    assert.deepEqual(counts("```quote\n@**all**\n```", "> see @**all**", "```\n@**all**\n```\n@**all**"), [null, null, 16]);
+    store.state.realm_can_mention_many_users_group = { direct_members: [2], direct_subgroups: [] };
+    const reason = "You do not have permission to mention everyone in this channel.";
+    assert.deepEqual([10, 11].map((id) => remark(store, topic(id, "a"), "@**all**")), [{ kind: "refused", reason }, null]);
+    assert.equal(problem(store, topic(10, "a"), { text: "@**all**", isOver: false, isUploading: false }), reason);
   });
 
   it("knows commands, and the conversation of a message", () => {

@@ -3,11 +3,12 @@
  * @module
  */
 
+import { openFences } from "../lib/text_edits.js";
 import { t } from "../lib/words.js";
 import { channelOf } from "../store/channels.js";
 import { directKey } from "../store/conversations.js";
 import { draftKey } from "../store/drafts.js";
-import { isInGroup } from "../store/lists.js";
+import { isInGroup, may } from "../store/lists.js";
 import { GUEST } from "../store/users.js";
 import { namesOf } from "./sidebar_items.js";
 
@@ -17,8 +18,12 @@ import { namesOf } from "./sidebar_items.js";
 /** How many subscribers a channel has before mentioning all of them needs a second thought. */
 const MANY = 15;
 
-/** A mention of all of a channel. */
-const WILDCARD = /(^|\s)@\*\*(all|everyone|channel)\*\*/;
+/** A mention of all of a channel, with the line before it. */
+const WILDCARD = /(^.*)(?<!\S)@\*\*(?:all|everyone|channel|stream)\*\*/gm;
+
+/** Whether a text mentions all of a channel: in quotations and code, it does not. @param {string} text */
+const mentionsAll = (text) =>
+  [...text.matchAll(WILDCARD)].some(({ 1: line, index }) => !line.startsWith(">") && openFences(text.slice(0, index)).length === 0);
 
 /** @param {Destination | null} one @param {Destination | null} other */
 export const isSameDestination = (one, other) => one !== null && other !== null && draftKey(one) === draftKey(other);
@@ -45,14 +50,17 @@ export function placeholderOf(store, destination) {
   return topic ? t("Message #{name} > {topic}", { name, topic }) : t("Message #{name}", { name });
 }
 
-/** Why one may not write there; null if one may. @param {Store} store @param {Destination | null} destination @returns {string | null} */
-export function refusal(store, destination) {
+/** Why one may not write there, or not this text; null if one may.
+ * @param {Store} store @param {Destination | null} destination @param {string} [text] @returns {string | null} */
+export function refusal(store, destination, text = "") {
   const id = channelOfDestination(destination);
   if (id === null) return destination?.type === "direct" ? directRefusal(store, destination.to) : null;
   const channel = channelOf(store, id);
   if (channel.is_archived) return t("This channel is archived.");
   if (channel.can_send_message_group !== undefined && !isInGroup(store, store.selfId, channel.can_send_message_group))
     return t("You do not have permission to post in this channel.");
+  if (manyMentioned(store, destination, text) !== null && !may(store, "can_mention_many_users_group"))
+    return t("You do not have permission to mention everyone in this channel.");
   return null;
 }
 
@@ -75,7 +83,7 @@ function directRefusal(store, to) {
 /** How many people a text notifies, if they are many. @param {Store} store @param {Destination | null} destination @param {string} text @returns {number | null} */
 export function manyMentioned(store, destination, text) {
   const id = channelOfDestination(destination);
-  const count = id !== null && WILDCARD.test(text) ? (channelOf(store, id).subscriber_count ?? 0) : 0;
+  const count = id !== null && mentionsAll(text) ? (channelOf(store, id).subscriber_count ?? 0) : 0;
   return count > MANY ? count : null;
 }
 
@@ -89,7 +97,7 @@ export function guestsOf(store, destination) {
 /** What is said above the box. @param {Store} store @param {Destination | null} destination @param {string} text
  * @returns {{ kind: "refused", reason: string } | { kind: "many", count: number } | { kind: "guests", names: string } | { kind: "resolved", streamId: number, topic: string } | null} */
 export function remark(store, destination, text) {
-  const reason = refusal(store, destination);
+  const reason = refusal(store, destination, text);
   if (reason) return { kind: "refused", reason };
   const count = manyMentioned(store, destination, text);
   if (count !== null) return { kind: "many", count };
@@ -101,15 +109,15 @@ export function remark(store, destination, text) {
 }
 
 /** What keeps a text from being sent; null if nothing does. @param {Store} store @param {Destination} destination
- * @param {{ isOver: boolean, isUploading: boolean }} editor @returns {string | null} */
-export function problem(store, destination, { isOver, isUploading }) {
+ * @param {{ text?: string, isOver: boolean, isUploading: boolean }} editor @returns {string | null} */
+export function problem(store, destination, { text, isOver, isUploading }) {
   if (destination.to.length === 0)
     return destination.type === "direct" ? t("Please choose whom to write to.") : t("Please choose a channel.");
   if (destination.type === "stream" && destination.topic.trim() === "" && needsTopic(store, destination))
     return t("Please choose a topic.");
   if (isOver) return t("The message is too long.");
   if (isUploading) return t("Please wait until the files are uploaded.");
-  return refusal(store, destination);
+  return refusal(store, destination, text);
 }
 
 /** The settings that a command changes which is no message; null if the text is none. @param {string} text */

@@ -134,7 +134,7 @@ export function createComposer(app) {
     const content = editor.value();
     const { destination } = composition;
     if (!destination || content.trim() === "") return null;
-    const problem = writing.problem(store, destination, { isOver: editor.isOver(), isUploading: editor.isUploading() });
+    const problem = writing.problem(store, destination, { text: content, isOver: editor.isOver(), isUploading: editor.isUploading() });
     if (problem) {
       session.tell(problem, true);
       return null;
