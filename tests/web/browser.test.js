@@ -92,6 +92,14 @@ describe("a conversation", () => {
     await pressOn(bob, `[data-id="${id}"] .widget__vote`, "Enter");
     await until(bob, () => !document.querySelector(".widget__names").textContent.includes("Bob"));
     await untilFocus(bob, ".widget__vote");
+    // Only who wrote the list changes its title.
+    assert.equal(await countOf(ada, ".widget__title [aria-label=Rename]"), 0);
+    await clickButton(bob, "Rename");
+    await onElement(bob, "dialog input[aria-label=Title]", (input) => {
+      input.value = "Supper";
+      input.form.requestSubmit();
+    });
+    await untilText(ada, ".widget__title", "Supper");
   });
 
   it("keeps its rows while people change what no row shows", async () => {

@@ -176,7 +176,18 @@ function todo(app, message, extra, events) {
   return h(
     "div",
     { class: "widget" },
-    h("div", { class: "widget__title" }, title),
+    h(
+      "div",
+      { class: "widget__title" },
+      title,
+      message.sender_id === store.selfId &&
+        iconButton("edit", t("Rename"), {
+          onclick: async () => {
+            const next = await app.ask(t("Title"), title);
+            if (next) send({ type: "new_task_list_title", title: next });
+          },
+        }),
+    ),
     h(
       "ul",
       { class: "widget__list" },
