@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { TIME_TO_UNDO } from "../../web/js/store/deletions.js";
-import { axeViolations, choose, click, clickButton, clickText, clickToast, enter, eventually, focusOn, hoverOver, intercept, IS_FIREFOX, onElement, onElements, pressOn, setUp, typeInto, until, untilAllEqual, untilEqual, untilFocus, untilStable, untilText, untilToast } from "./harness.js";
+import { axeViolations, choose, click, clickButton, clickText, clickToast, enter, eventually, focusOn, hoverOver, intercept, IS_FIREFOX, onElement, onElements, press, pressOn, setUp, typeInto, until, untilAllEqual, untilEqual, untilFocus, untilStable, untilText, untilToast } from "./harness.js";
 
 const bench = setUp({ args: ["--max-file-upload-size-mib", "1"] });
 const { as, at, go } = bench;
@@ -161,6 +161,20 @@ describe("short messages", () => {
     // What comes again is there once.
     await drop("same", "same");
     await untilShown("same");
+  });
+});
+
+describe("a message to another conversation", () => {
+  it("can be shown once it is sent", async () => {
+    await bench.server.call("Cleo", "PATCH", "/settings", { web_navigate_to_sent_message: false });
+    const { id } = await bench.server.send("Ada", "design", "lamps", "Bright?");
+    const cleo = await as("Cleo", "#feed");
+    await pressOn(cleo, `[data-id="${id}"]`, "r");
+    await untilFocus(cleo, ".composer .editor__text");
+    await cleo.keyboard.type("Warm");
+    await press(cleo, "Control+Enter");
+    await untilToast(cleo, "Sent.", "Show the message");
+    await untilText(cleo, ".header__topic", "lamps");
   });
 });
 

@@ -166,7 +166,7 @@ export function createComposer(app) {
     } else if (store.setting("web_navigate_to_sent_message") !== false) {
       app.goConversation(to);
     } else {
-      session.tell(t("Sent."));
+      session.tell(t("Sent."), false, { label: t("Show the message"), run: () => app.goConversation(to) });
     }
   }
 
