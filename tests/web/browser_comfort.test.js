@@ -191,6 +191,24 @@ describe("a row", () => {
   });
 });
 
+describe("the history of a message", () => {
+  it("is not offered where the organization hides it", async () => {
+    const { id } = await bench.server.send("Cleo", "general", "doubts", "One");
+    await bench.server.call("Cleo", "PATCH", `/messages/${id}`, { content: "Two" });
+    const menuOf = async (name) => {
+      const page = await as(name, await at("general", "doubts"));
+      await untilText(page, `[data-id="${id}"]`, "edited");
+      await pressOn(page, `[data-id="${id}"]`, "i");
+      await untilText(page, "[role=menuitem]", "Quote and reply");
+      return onElements(page, "[role=menuitem]", (items) => items.map((item) => item.textContent).join());
+    };
+    assert.match(await menuOf("Ada"), /Edit history/);
+    await bench.server.call("Ada", "PATCH", "/realm", { message_edit_history_visibility_policy: "none" });
+    assert.doesNotMatch(await menuOf("Bob"), /Edit history/);
+    await bench.server.call("Ada", "PATCH", "/realm", { message_edit_history_visibility_policy: "all" });
+  });
+});
+
 describe("a message that is reported", () => {
   it("reaches the moderators with the reason", async () => {
     const id = await bench.server.channel("moderators", ["Ada"], { invite_only: true });

@@ -12,7 +12,17 @@ import { hasPartialConversations, messageTerms } from "../selectors/narrow.js";
 import { toggledMute } from "../store/channels.js";
 import { mentionName, userOf } from "../store/users.js";
 import { opensOnDemand } from "./loading.js";
-import { canEdit, editMessage, markUnreadFrom, showHistory, showMove, showReceipts, showSource, toggleStar } from "./message_commands.js";
+import {
+  canEdit,
+  editMessage,
+  hasHistory,
+  markUnreadFrom,
+  showHistory,
+  showMove,
+  showReceipts,
+  showSource,
+  toggleStar,
+} from "./message_commands.js";
 import { setTopicPolicy, showEmojiPicker, showUserCard } from "./on_demand.js";
 import { closePopover } from "./open_popover.js";
 import { toggleReaction } from "./reactions.js";
@@ -164,7 +174,7 @@ function bindKeys(app, timeline) {
     canEdit(app, message) ? editMessage(app, message, timeline) : showSource(app, message),
   );
   on(["m"], t("Move messages or the topic"), t("Messages"), (message) => message.type === "stream" && showMove(app, message));
-  on(["H"], t("Edit history"), t("Messages"), (message) => showHistory(app, message));
+  on(["H"], t("Edit history"), t("Messages"), (message) => hasHistory(app) && showHistory(app, message));
   on(["V"], t("Who has read it"), t("Messages"), (message) => showReceipts(app, message));
   on(["i"], t("Menu of the message"), t("Messages"), (message, row) =>
     showMessageMenu(app, message, row.querySelector("[data-action=menu]") ?? row, timeline),

@@ -28,6 +28,9 @@ export const canEdit = ({ store }, message) => {
   return !limit || store.now() - message.timestamp < limit;
 };
 
+/** Whether the organization shows what messages were before. @param {App} app */
+export const hasHistory = ({ store }) => store.state.realm_message_edit_history_visibility_policy !== "none";
+
 /** @param {App} app @param {Message} message */
 export function toggleStar({ session }, message) {
   return session.attempt(updateFlags([message.id], message.flags.includes("starred") ? "remove" : "add", "starred"));

@@ -11,6 +11,7 @@ import { may } from "../store/lists.js";
 import {
   canEdit,
   editMessage,
+  hasHistory,
   linkTo,
   markUnreadFrom,
   showHistory,
@@ -79,7 +80,7 @@ export function showMessageMenu(app, asked, opener, timeline, at) {
         icon: "hash",
         run: () => void app.copy(channelLink(store, channelOf(store, Number(message.stream_id)), message.subject), t("Copied.")),
       },
-      message.last_edit_timestamp || message.last_moved_timestamp
+      hasHistory(app) && (message.last_edit_timestamp || message.last_moved_timestamp)
         ? { label: t("Edit history"), icon: "history", key: "H", run: () => void showHistory(app, message) }
         : null,
       store.state.realm_enable_read_receipts && {
