@@ -688,6 +688,8 @@ describe("overviews", () => {
     assert.deepEqual(shown(), [["Soup", "Ada", "Bob"], ["blue", "Cleo"]]);
     assert.deepEqual(shown("participated"), [["Soup", "Ada", "Bob"]]);
     assert.deepEqual(shown("dm", "unread"), []);
+    store.userTopics.set(topicKey(11, "blue"), 3);
+    assert.deepEqual(shown("dm", "followed"), [["Bob", "Bob"], ["blue", "Cleo"]]);
     assert.deepEqual(recentRows(store, [1, 2], { filter: "DES", only: new Set() }).map(({ name }) => name), ["blue"]);
   });
 });

@@ -103,7 +103,7 @@ const recentInputs = (store, key, { newest, senders }) => [
 ];
 
 /** @param {Store} store @param {number[]} ids Ascending. @param {{ filter: string, only: Set<string> }} shown `only`: what is in the list besides
- *   channels (`dm`, `muted`), and what alone is in it (`unread`, `participated`).
+ *   channels (`dm`, `muted`), and what alone is in it (`unread`, `participated`, and of channels `followed`).
  * @param {Memo<RecentRow>} [memo] Rows that stay the same are the same objects. @returns {RecentRow[]} */
 export function recentRows(store, ids, { filter, only }, memo = createMemo()) {
   // Names and pictures, and how times are written.
@@ -115,6 +115,7 @@ export function recentRows(store, ids, { filter, only }, memo = createMemo()) {
       (row.streamId === null && !only.has("dm")) ||
       (only.has("unread") && row.unread === 0) ||
       (only.has("participated") && !conversation.isMine) ||
+      (only.has("followed") && row.streamId !== null && !row.isFollowed) ||
       (row.isMuted && !only.has("muted")) ||
       (words.length > 0 && !words.every((word) => `${row.channel ?? ""} ${row.name}`.toLowerCase().includes(word)));
     return isOut ? [] : [row];

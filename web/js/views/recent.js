@@ -29,6 +29,7 @@ const recentChoices = () => [
   ["dm", t("Direct messages")],
   ["unread", t("Unread")],
   ["participated", t("Participated")],
+  ["followed", t("Followed topics")],
   ["muted", t("Muted")],
 ];
 
