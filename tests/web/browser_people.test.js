@@ -267,6 +267,18 @@ describe("people", () => {
   });
 });
 
+describe("a mention of somebody who is not in the channel", () => {
+  it("is pointed out, and adds them on request", async () => {
+    const id = await bench.server.channel("attic", ["Ada"]);
+    const ada = await as("Ada", await at("attic", "boxes"));
+    await typeInto(ada, ".composer .editor__text", "Look @**Cleo** ");
+    await untilText(ada, ".composer__banner", "not notified: Cleo");
+    await clickText(ada, ".composer__banner button", "Add");
+    await eventually(async () => assert.ok((await bench.server.call("Ada", "GET", `/streams/${id}/members`)).subscribers.includes(idOf("Cleo"))));
+    await until(ada, () => document.querySelector(".composer__banner").hidden);
+  });
+});
+
 describe("profile fields", () => {
   it("link to any site, and ask to be filled in", async () => {
     const ada = await as("Ada", "#organization/profile-field-settings");

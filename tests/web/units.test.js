@@ -114,6 +114,20 @@ describe("writing", () => {
     assert.equal(problem(store, topic(10, "a"), { text: "@**all**", isOver: false, isUploading: false }), reason);
   });
 
+  it("names people who are mentioned and not in the channel", () => {
+    const store = storeWith({ realm_users: [user(1, "Ada"), user(2, "Bob"), user(3, "Cleo"), user(4, "Bob"), user(5, "Rob", { is_bot: true })] });
+    const said = (text, to = topic(10, "a")) => remark(store, to, text);
+    assert.equal(said("@**Cleo**"), null, "its people are not known yet");
+    store.subscribers.set(10, new Set([1, 2]));
+    assert.deepEqual(["@**Bob**", "@_**Cleo**", "@**Rob**", "@**Ada**", "@**Nobody**", "> @**Cleo**", "```quote\n@**Cleo**\n```"].map((text) => said(text)), Array(7).fill(null));
+    assert.equal(said("@**Cleo**", direct(2)), null);
+    assert.deepEqual(said("hi @**cleo**, @**Bob|4** and @**Cleo**"), { kind: "outside", streamId: 10, ids: [3, 4], names: "Cleo, Bob", mayAdd: true });
+    store.state.realm_can_add_subscribers_group = { direct_members: [2], direct_subgroups: [] };
+    assert.equal(said("@**Cleo**").mayAdd, false);
+    store.channels.get(10).can_add_subscribers_group = { direct_members: [1], direct_subgroups: [] };
+    assert.equal(said("@**Cleo**").mayAdd, true);
+  });
+
   it("knows commands, and the conversation of a message", () => {
     const store = storeWith();
     assert.deepEqual(["/dark", " /day ", "/me", "dark"].map(commandSettings), [{ color_scheme: 2 }, { color_scheme: 3 }, null, null]);

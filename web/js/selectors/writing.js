@@ -9,7 +9,7 @@ import { channelOf } from "../store/channels.js";
 import { directKey } from "../store/conversations.js";
 import { draftKey } from "../store/drafts.js";
 import { isInGroup, may } from "../store/lists.js";
-import { GUEST } from "../store/users.js";
+import { GUEST, userCalled } from "../store/users.js";
 import { namesOf } from "./sidebar_items.js";
 
 /** @typedef {import("../store/store.js").Store} Store */
@@ -18,12 +18,18 @@ import { namesOf } from "./sidebar_items.js";
 /** How many subscribers a channel has before mentioning all of them needs a second thought. */
 const MANY = 15;
 
-/** A mention of all of a channel, with the line before it. */
-const WILDCARD = /(^.*)(?<!\S)@\*\*(?:all|everyone|channel|stream)\*\*/gm;
+/** A mention: a name, and the id of a person where others have the same name. */
+const MENTION = /(?<!\S)@\*\*([^*|\n]+)(?:\|(\d+))?\*\*/g;
 
-/** Whether a text mentions all of a channel: in quotations and code, it does not. @param {string} text */
-const mentionsAll = (text) =>
-  [...text.matchAll(WILDCARD)].some(({ 1: line, index }) => !line.startsWith(">") && openFences(text.slice(0, index)).length === 0);
+/** What mentions all of a channel. */
+const WILDCARDS = ["all", "everyone", "channel", "stream"];
+
+/** The mentions of a text that notify: those in quotations and code do not. @param {string} text @returns {{ name: string, id: number | null }[]} */
+const mentionsIn = (text) =>
+  [...text.matchAll(MENTION)].flatMap(({ 1: name, 2: id, index }) => {
+    const isQuoted = text.slice(text.lastIndexOf("\n", index) + 1).startsWith(">") || openFences(text.slice(0, index)).length > 0;
+    return isQuoted ? [] : [{ name, id: id === undefined ? null : Number(id) }];
+  });
 
 /** @param {Destination | null} one @param {Destination | null} other */
 export const isSameDestination = (one, other) => one !== null && other !== null && draftKey(one) === draftKey(other);
@@ -83,8 +89,30 @@ function directRefusal(store, to) {
 /** How many people a text notifies, if they are many. @param {Store} store @param {Destination | null} destination @param {string} text @returns {number | null} */
 export function manyMentioned(store, destination, text) {
   const id = channelOfDestination(destination);
-  const count = id !== null && mentionsAll(text) ? (channelOf(store, id).subscriber_count ?? 0) : 0;
+  const isAll = () => mentionsIn(text).some((mention) => mention.id === null && WILDCARDS.includes(mention.name));
+  const count = id !== null && isAll() ? (channelOf(store, id).subscriber_count ?? 0) : 0;
   return count > MANY ? count : null;
+}
+
+/** The people whom a text mentions, and who are not in the channel: they are not notified. Empty while its people are not known.
+ * @param {Store} store @param {Destination | null} destination @param {string} text @returns {number[]} */
+export function outsidersOf(store, destination, text) {
+  const people = store.subscribers.get(channelOfDestination(destination) ?? 0);
+  if (!people) return [];
+  /** @type {Set<number>} */
+  const outside = new Set();
+  for (const { name, id } of mentionsIn(text)) {
+    const user = id === null ? userCalled(store, name) : store.users.get(id);
+    if (user && user.is_active !== false && !user.is_bot && !people.has(user.user_id)) outside.add(user.user_id);
+  }
+  outside.delete(store.selfId);
+  return [...outside];
+}
+
+/** Whether the user may add people to a channel. @param {Store} store @param {number} streamId */
+function mayAdd(store, streamId) {
+  const own = channelOf(store, streamId).can_add_subscribers_group;
+  return may(store, "can_add_subscribers_group") || (own !== undefined && isInGroup(store, store.selfId, own));
 }
 
 /** The guests that a direct message goes to, where the organization wants to be warned of that. Guests are not warned of each other.
@@ -95,7 +123,8 @@ export function guestsOf(store, destination) {
 }
 
 /** What is said above the box. @param {Store} store @param {Destination | null} destination @param {string} text
- * @returns {{ kind: "refused", reason: string } | { kind: "many", count: number } | { kind: "guests", names: string } | { kind: "resolved", streamId: number, topic: string } | null} */
+ * @returns {{ kind: "refused", reason: string } | { kind: "many", count: number } | { kind: "guests", names: string } | { kind: "outside", streamId: number, ids: number[], names: string, mayAdd: boolean } |
+ *   { kind: "resolved", streamId: number, topic: string } | null} */
 export function remark(store, destination, text) {
   const reason = refusal(store, destination, text);
   if (reason) return { kind: "refused", reason };
@@ -103,6 +132,9 @@ export function remark(store, destination, text) {
   if (count !== null) return { kind: "many", count };
   const guests = guestsOf(store, destination);
   if (guests.length > 0) return { kind: "guests", names: namesOf(store, guests) };
+  const ids = outsidersOf(store, destination, text);
+  if (destination && ids.length > 0)
+    return { kind: "outside", streamId: destination.to[0], ids, names: namesOf(store, ids), mayAdd: mayAdd(store, destination.to[0]) };
   if (destination?.type === "stream" && destination.topic.startsWith("✔ ") && text.trim())
     return { kind: "resolved", streamId: destination.to[0], topic: destination.topic };
   return null;

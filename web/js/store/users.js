@@ -38,6 +38,12 @@ export function userOf(store, id) {
   return { user_id: id, full_name, email: `user${id}@`, avatar_url: null, role: 400, is_bot: false, is_active: false };
 }
 
+/** @param {Store} store @param {string} name @returns {User | undefined} */
+export function userCalled(store, name) {
+  const wanted = name.toLowerCase();
+  return [...store.users.values()].find((user) => user.full_name.toLowerCase() === wanted);
+}
+
 /** The name of a person in a mention, with the id where others have the same name. @param {Store} store @param {User} user */
 export function mentionName(store, { user_id, full_name }) {
   const isSame = (/** @type {User} */ other) => other.user_id !== user_id && other.full_name.toLowerCase() === full_name.toLowerCase();

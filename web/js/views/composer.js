@@ -3,7 +3,7 @@
  * @module
  */
 
-import { updateSettings } from "../api/endpoints.js";
+import { subscribe, updateSettings } from "../api/endpoints.js";
 import { closest, fill, h, icon, iconButton } from "../lib/dom.js";
 import { effect } from "../lib/signal.js";
 import { sendHint } from "../lib/text_edits.js";
@@ -301,7 +301,7 @@ export function createComposer(app) {
     else showBanner();
   });
   effect(() => {
-    for (const topic of /** @type {const} */ (["realm", "users", "groups", "recents"])) store.on(topic);
+    for (const topic of /** @type {const} */ (["realm", "users", "groups", "recents", "subscribers"])) store.on(topic);
     showBanner();
   });
   return composer;
@@ -368,6 +368,16 @@ function remarkParts(app, remark) {
   if (remark.kind === "many")
     return [icon("warning"), t({ one: "This mentions one person.", other: "This mentions {count} people." }, { count: remark.count })];
   if (remark.kind === "guests") return [icon("warning"), t("Not members of this organization: {names}.", { names: remark.names })];
+  if (remark.kind === "outside") {
+    const params = { subscriptions: [{ name: channelOf(app.store, remark.streamId).name }], principals: remark.ids };
+    const add = () => app.session.attempt(subscribe(params));
+    return [
+      icon("warning"),
+      t("Not subscribed to this channel, so not notified: {names}.", { names: remark.names }),
+      " ",
+      remark.mayAdd && h("button", { type: "button", class: "link", onclick: () => void add() }, t("Add")),
+    ];
+  }
   const { streamId, topic } = remark;
   return [
     icon("check"),
