@@ -258,6 +258,23 @@ describe("the inbox", () => {
   });
 });
 
+describe("an inbox with very many unread messages", () => {
+  it("says that the oldest are not counted", async () => {
+    const bob = await bench.open();
+    // The server sends the newest 50,000.
+    await bob.evaluateOnNewDocument(() => {
+      const { json } = Response.prototype;
+      Response.prototype.json = async function read() {
+        const reply = await json.call(this);
+        if (reply.unread_msgs) reply.unread_msgs.old_unreads_missing = true;
+        return reply;
+      };
+    });
+    await enter(bob, bench.server, "Bob");
+    await until(bob, () => [...document.querySelectorAll(".page p")].some((line) => line.checkVisibility() && line.textContent === "Older unread messages are not counted."));
+  });
+});
+
 describe("a row of the inbox", () => {
   it("is muted by a key", async () => {
     await bench.server.send("Ada", "design", "chairs", "Four legs?");

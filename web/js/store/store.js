@@ -71,6 +71,8 @@ export function createStore() {
     unreadOf: new Map(),
     /** Unread messages that mention the user. @type {Set<number>} */
     mentions: new Set(),
+    /** Whether there are older unread messages, of which the server has sent none. */
+    hasOlderUnread: false,
     /** @type {Set<number>} */
     starred: new Set(),
     messages: createMessages(),

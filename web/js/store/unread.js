@@ -22,6 +22,7 @@ export function resetUnread(store, state) {
     add(store, directKey(store, user_ids_string.split(",").map(Number)), unread_message_ids);
   }
   store.mentions = new Set(mentions);
+  store.hasOlderUnread = state.unread_msgs?.old_unreads_missing === true;
 }
 
 /** The spelling of topics, for lists of what is unread. @type {Map<string, string>} */

@@ -49,8 +49,9 @@ export function createInbox(app) {
   const state = createState();
   const host = h("div", { class: "inbox__list" });
   const empty = h("div", { class: "empty", hidden: true });
+  const older = h("p", { class: "timeline__hint", hidden: true }, t("Older unread messages are not counted."));
   const list = sectionList(app, host);
-  const element = h("section", { class: "page", "aria-label": t("Inbox") }, tools(app, state), host, empty);
+  const element = h("section", { class: "page", "aria-label": t("Inbox") }, tools(app, state), host, empty, older);
   /** @type {import("../lib/memo.js").Memo<InboxRow>} */
   const memo = createMemo();
   /** @type {import("../selectors/overview_rows.js").InboxSectionRow[]} */
@@ -78,6 +79,7 @@ export function createInbox(app) {
         sections = inboxRows(store, { filter, topics: state.topics.value, folded: state.folded.value }, memo);
         // A conversation that is read goes, perhaps with the button that marked it as read.
         keepFocus(host, () => list.set(sections));
+        older.hidden = !store.hasOlderUnread;
         empty.hidden = sections.length > 0;
         if (!empty.hidden) keepFocus(empty, () => fill(empty, emptyParts(app, filter !== "")));
       });
