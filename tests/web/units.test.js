@@ -509,6 +509,14 @@ describe("the left column", () => {
     assert.deepEqual(rows([]).flatMap(({ rows: all }) => all.map(({ count }) => count)), [0, 0]);
   });
 
+  it("has inactive channels at the end, but not those that the user has just joined", () => {
+    const store = storeWith({ user_settings: { demote_inactive_streams: 2 }, subscriptions: [channel(10, "general"), channel(11, "design", { is_recently_active: false })] });
+    const sections = () => channelSections(store).map(({ key, channels }) => [key, ...channels.map(({ name }) => name)]);
+    assert.deepEqual(sections(), [["other", "general"], ["inactive", "design"]]);
+    applyEvents(store, [{ type: "subscription", op: "add", subscriptions: [channel(12, "secret garden", { is_recently_active: false })] }], { matches: () => false });
+    assert.deepEqual(sections(), [["other", "general", "secret garden"], ["inactive", "design"]]);
+  });
+
   it("has the topics of the open channel", () => {
     const store = storeWith({ unread_msgs: unread });
     store.topics.set(10, Array.from({ length: 20 }, (_, at) => ({ name: `topic ${at}`, max_id: 100 - at })));

@@ -37,7 +37,7 @@ export function channelSections(store, filter = "") {
   sections.set("other", { key: "other", title: folders.length > 0 ? t("Other channels") : t("Channels"), channels: [] });
   sections.set("inactive", { key: "inactive", title: t("Inactive channels"), channels: [] });
   for (const channel of subscribed) {
-    const isInactive = demotes && channel.is_recently_active === false;
+    const isInactive = demotes && channel.is_recently_active === false && !store.joined.has(channel.stream_id);
     const folder = `folder/${channel.folder_id}`;
     const key = channel.pin_to_top ? "pinned" : isInactive ? "inactive" : sections.has(folder) ? folder : "other";
     sections.get(key)?.channels.push(channel);

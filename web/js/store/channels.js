@@ -106,6 +106,7 @@ export const channelReducers = {
     if (event.op === "add") {
       for (const { subscribers: _subscribers, ...channel } of event.subscriptions) {
         store.channels.set(channel.stream_id, { ...DEFAULTS, ...store.channels.get(channel.stream_id), ...channel, subscribed: true });
+        store.joined.add(channel.stream_id);
       }
     } else if (event.op === "remove") {
       for (const { stream_id } of event.subscriptions) {

@@ -57,6 +57,8 @@ export function createStore() {
     typing: new Map(),
     /** All channels that the user may see. @type {Map<number, Channel>} */
     channels: new Map(),
+    /** Channels that the user has joined since the page was opened. @type {Set<number>} */
+    joined: new Set(),
     /** The people of channels whose list was fetched. @type {Map<number, Set<number>>} */
     subscribers: new Map(),
     /** Visibility policies, by conversation. @type {Map<string, number>} */
