@@ -279,6 +279,17 @@ describe("a mention of somebody who is not in the channel", () => {
   });
 });
 
+describe("a mention of a guest", () => {
+  it("says that they are one", async () => {
+    const id = await bench.server.person("Gita");
+    await bench.server.call("Ada", "PATCH", `/users/${id}`, { role: 600 });
+    await bench.server.call("Ada", "PATCH", "/realm", { enable_guest_user_indicator: true });
+    await bench.server.send("Ada", "general", "visit", "Welcome @**Gita**, says @**Bob**");
+    const ada = await as("Ada", await at("general", "visit"));
+    await untilAllEqual(ada, ".user-mention", (all) => all.map((one) => [one.textContent, one.dataset.mark ?? null, getComputedStyle(one, "::after").content === "none"]), [["@Gita", " (guest)", false], ["@Bob", null, true]]);
+  });
+});
+
 describe("profile fields", () => {
   it("link to any site, and ask to be filled in", async () => {
     const ada = await as("Ada", "#organization/profile-field-settings");

@@ -13,6 +13,7 @@ import { operandOf, parseNarrow } from "../selectors/narrow.js";
 import { emptyTopicName } from "../selectors/title.js";
 import { isInGroup } from "../store/lists.js";
 import { userOf } from "../store/users.js";
+import { isMarkedGuest } from "./parts.js";
 
 /** @typedef {import("../../types/app.js").App} App */
 /** @typedef {import("../../types/api.js").Message} Message */
@@ -90,9 +91,11 @@ function refine(app, root, message) {
   each("span.user-mention", (element) => {
     const id = element.dataset.userId;
     if (id && id !== "*") {
-      const name = userOf(store, Number(id)).full_name;
+      const user = userOf(store, Number(id));
       if (store.users.has(Number(id)) && !element.querySelector(".highlight"))
-        element.textContent = `${element.classList.contains("silent") ? "" : "@"}${name}`;
+        element.textContent = `${element.classList.contains("silent") ? "" : "@"}${user.full_name}`;
+      // Not in the text, which may be quoted.
+      if (isMarkedGuest(store, user)) element.dataset.mark = ` (${t("guest")})`;
       actsAs(element, "user");
     }
     const isMe = id === "*" ? message?.flags.includes("stream_wildcard_mentioned") : Number(id) === store.selfId;

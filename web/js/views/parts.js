@@ -36,9 +36,11 @@ export function presenceDot(presence) {
   return h("span", { class: "presence", dataset: { presence }, title: words[presence], role: "img", "aria-label": words[presence] });
 }
 
-/** Marks guests, where the organization wants that. @param {import("../store/store.js").Store} store @param {User} user */
-export const guestBadge = (store, user) =>
-  user.role === GUEST && store.state.realm_enable_guest_user_indicator === true ? h("span", { class: "badge" }, t("guest")) : null;
+/** Whether someone is marked as a guest, as the organization wants. @param {import("../store/store.js").Store} store @param {User} user */
+export const isMarkedGuest = ({ state }, { role }) => role === GUEST && state.realm_enable_guest_user_indicator === true;
+
+/** Marks guests. @param {import("../store/store.js").Store} store @param {User} user */
+export const guestBadge = (store, user) => (isMarkedGuest(store, user) ? h("span", { class: "badge" }, t("guest")) : null);
 
 /** A count of unread messages. A mention is shown also where they are not counted. @param {number} count @param {{ isMuted?: boolean, hasMention?: boolean }} [how] */
 export function countBadge(count, { isMuted = false, hasMention = false } = {}) {
