@@ -258,6 +258,20 @@ describe("the inbox", () => {
   });
 });
 
+describe("the key for unread direct messages", () => {
+  it("leads on from a conversation that stays unread", async () => {
+    await bench.server.person("Pia");
+    await bench.server.call("Pia", "PATCH", "/settings", { web_mark_read_on_scroll_policy: 3 });
+    await bench.server.call("Pia", "POST", "/mark_all_as_read");
+    for (const name of ["Bob", "Cleo"]) await bench.server.direct(name, ["Pia"], `From ${name}`);
+    const pia = await as("Pia", "#inbox");
+    for (const name of ["Bob", "Cleo", "Bob"]) {
+      await pressOn(pia, "body", "p");
+      await untilText(pia, ".message-row", `From ${name}`);
+    }
+  });
+});
+
 describe("an inbox with very many unread messages", () => {
   it("says that the oldest are not counted", async () => {
     const bob = await bench.open();

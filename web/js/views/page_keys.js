@@ -86,7 +86,10 @@ export function bindPageKeys(app, { header, sidebar }) {
   on(["n"], t("Next unread topic"), GO, () => nextUnread(() => true));
   on(["N"], t("Next unread topic that you follow"), GO, () => nextUnread((topic) => topic.isFollowed));
   on(["p"], t("Next unread direct messages"), GO, () => {
-    const directs = unreadDirects(store).sort((one, other) => one.newest - other.newest);
+    const current = app.timeline?.conversation;
+    const directs = unreadDirects(store)
+      .filter(({ key }) => key !== current)
+      .sort((one, other) => one.newest - other.newest);
     if (directs.length === 0) return session.tell(t("There are no unread direct messages."));
     app.goNarrow([{ operator: "dm", operand: directs[0].userIds }]);
   });
