@@ -11,7 +11,7 @@ import { channelChoices, channelText, topicChoices, userChoices } from "../../we
 import { emojiSections, findEmoji } from "../../web/js/selectors/emoji_choices.js";
 import { anchorToLoad, beginsUnread, centreOf, emptyText, firstUnreadOf, placesToTry } from "../../web/js/selectors/opening.js";
 import { inboxRows, isNew, recentRows } from "../../web/js/selectors/overview_rows.js";
-import { hasPartialConversations, kindOf, requestTerms } from "../../web/js/selectors/narrow.js";
+import { hasPartialConversations, kindOf, messageFragment, requestTerms } from "../../web/js/selectors/narrow.js";
 import { peopleOf, peopleRows } from "../../web/js/selectors/people_rows.js";
 import { mayResetPassword } from "../../web/js/selectors/roles.js";
 import { channelFragment, isKnownRoute, narrowFragment, routeOf, viewName } from "../../web/js/selectors/routes.js";
@@ -409,6 +409,13 @@ describe("routes", () => {
     assert.equal(viewName(store, routeOf(store, "topics/channel/10")), "Topics of #general");
     assert.deepEqual(["narrow/channel/10", "narrow/channel/77", "inbox"].map((fragment) => isKnownRoute(store, routeOf(store, fragment))), [true, false, true]);
     assert.equal(narrowFragment(store, [{ operator: "in", operand: "home" }]), "feed");
+  });
+
+  it("lead everyone to the same direct message", () => {
+    const links = [toPeople(5, [2, 1]), toPeople(6, [3, 1, 2]), toPeople(7, [1])].map((message) => messageFragment(storeWith(), message));
+    assert.deepEqual(links, ["narrow/dm/1,2-dm/near/5", "narrow/dm/1,2,3-group/near/6", "narrow/dm/1-dm/near/7"]);
+    const readBy = (user_id) => links.slice(0, 2).map((link) => routeOf(storeWith({ user_id }), link).narrow.userIds);
+    assert.deepEqual([readBy(1), readBy(2)], [[[2], [2, 3]], [[1], [1, 3]]]);
   });
 
   it("lead from a channel where the user's setting says", () => {

@@ -187,6 +187,14 @@ export function conversationTerms(store, message) {
 /** The narrow that a link to a message leads to. @param {Store} store @param {Message} message @returns {Term[]} */
 export const messageTerms = (store, message) => [...conversationTerms(store, message), { operator: "near", operand: message.id }];
 
+/** The fragment of a link to a message, which leads everyone in its conversation there: that of a direct message names oneself, too.
+ * @param {Store} store @param {Message} message */
+export function messageFragment(store, message) {
+  if (message.type === "stream") return fragmentOf(store, messageTerms(store, message));
+  const ids = recipientIds(message).toSorted((a, b) => a - b);
+  return `narrow/dm/${ids.join(",")}-${ids.length > 2 ? "group" : "dm"}/near/${message.id}`;
+}
+
 /** What a narrow is, as far as views differ.
  * @typedef {{ kind: "topic", streamId: number, topic: string } | { kind: "channel", streamId: number } | { kind: "dm", userIds: number[] }
  *   | { kind: "feed" } | { kind: "other" }} NarrowKind */

@@ -5,7 +5,7 @@
 
 import { getMessage, updateFlags } from "../api/endpoints.js";
 import { fenced } from "../lib/text_edits.js";
-import { conversationTerms, messageTerms } from "../selectors/narrow.js";
+import { conversationTerms, messageFragment } from "../selectors/narrow.js";
 import { userOf } from "../store/users.js";
 import { opensOnDemand } from "./loading.js";
 
@@ -61,4 +61,4 @@ export async function quotation(app, message) {
 }
 
 /** @param {App} app @param {Message} message */
-export const linkTo = (app, message) => `${location.origin}/#${app.fragmentOf(messageTerms(app.store, message))}`;
+export const linkTo = ({ store }, message) => `${location.origin}/#${messageFragment(store, message)}`;

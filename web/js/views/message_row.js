@@ -7,7 +7,7 @@ import { fill, h, icon, iconButton } from "../lib/dom.js";
 import { drawRow } from "../lib/keyed_list.js";
 import { clockTime, fullTime } from "../lib/time.js";
 import { t } from "../lib/words.js";
-import { messageTerms } from "../selectors/narrow.js";
+import { messageFragment } from "../selectors/narrow.js";
 import { namesOf } from "../selectors/sidebar_items.js";
 import { topicName } from "../selectors/title.js";
 import { channelOf } from "../store/channels.js";
@@ -38,7 +38,7 @@ export function messageRow(app, row, match) {
     "a",
     {
       class: "message-row__time",
-      href: `#${app.fragmentOf(messageTerms(store, message))}`,
+      href: `#${messageFragment(store, message)}`,
       title: fullTime(message.timestamp, is24),
     },
     clockTime(message.timestamp, is24),
