@@ -200,7 +200,7 @@ describe("reading", () => {
   });
 
   it("finds by operators, and leads anywhere with Ctrl-K", async () => {
-    await bench.server.send("Bob", "design", "colours", "The wallpaper is mauve");
+    await bench.server.send("Bob", "design", "mauve walls", "The wallpaper is mauve");
     const ada = await as("Ada", "#inbox");
     await ada.keyboard.press("/");
     await untilFocus(ada, ".search input");
@@ -210,7 +210,8 @@ describe("reading", () => {
     await ada.keyboard.press("Tab");
     await ada.keyboard.type("mauve");
     await ada.keyboard.press("Enter");
-    await untilText(ada, ".message-row .highlight", "mauve");
+    await untilText(ada, ".message-row .content .highlight", "mauve");
+    await untilText(ada, ".recipient-bar .highlight", "mauve");
     await ada.keyboard.press("Escape");
     await press(ada, "Control+k");
     await untilFocus(ada, ".dialog--palette input");

@@ -13,7 +13,7 @@ import { topicName } from "../selectors/title.js";
 import { channelOf } from "../store/channels.js";
 import { otherIds, recipientIds } from "../store/conversations.js";
 import { userOf } from "../store/users.js";
-import { contentElement } from "./message_content.js";
+import { contentElement, parseHtml } from "./message_content.js";
 import { avatar, button, channelIcon, guestBadge } from "./parts.js";
 import { reactionsElement } from "./reactions.js";
 
@@ -27,7 +27,9 @@ const LONG = 5000;
 /** How much of a message, in pixels, is not worth a button. */
 const SLACK = 60;
 
-/** @param {App} app @param {Row} row @param {{ match_content?: string } | undefined} match @returns {HTMLElement} */
+/** What a search found in a message, with marks. @typedef {{ match_content?: string, match_subject?: string } | undefined} Match */
+
+/** @param {App} app @param {Row} row @param {Match} match @returns {HTMLElement} */
 export function messageRow(app, row, match) {
   const { store } = app;
   const { message } = row;
@@ -65,7 +67,7 @@ export function messageRow(app, row, match) {
     },
     row.day && h("div", { class: "message-row__day" }, h("span", null, row.day)),
     row.isFirstUnread && h("div", { class: "message-row__new" }, h("span", null, t("New"))),
-    row.hasBar && recipientBar(app, message),
+    row.hasBar && recipientBar(app, message, match),
     row.isHidden
       ? hiddenBody(message)
       : h(
@@ -185,7 +187,7 @@ export function retryWidgets() {
 }
 
 /** Takes the place of a widget until the module of widgets is loaded.
- * @param {App} app @param {Message} message @param {{ match_content?: string } | undefined} match */
+ * @param {App} app @param {Message} message @param {Match} match */
 function pendingWidget(app, message, match) {
   const element = h("div", { class: "widget" });
   const show = () => {
@@ -214,7 +216,7 @@ function pendingWidget(app, message, match) {
   return element;
 }
 
-/** @param {App} app @param {Message} message @param {{ match_content?: string } | undefined} match @returns {HTMLElement} */
+/** @param {App} app @param {Message} message @param {Match} match @returns {HTMLElement} */
 function body(app, message, match) {
   if (message.submessages?.length > 0) {
     if (!widgets) return pendingWidget(app, message, match);
@@ -279,8 +281,8 @@ function hiddenBody(message) {
   );
 }
 
-/** The bar above messages of another conversation than those before. @param {App} app @param {Message} message */
-export function recipientBar(app, message) {
+/** The bar above messages of another conversation than those before. @param {App} app @param {Message} message @param {Match} [match] */
+export function recipientBar(app, message, match) {
   const { store } = app;
   if (message.type === "private") {
     const others = otherIds(store, recipientIds(message));
@@ -300,6 +302,8 @@ export function recipientBar(app, message) {
   }
   const channel = channelOf(store, Number(message.stream_id));
   const channelTerm = { operator: "channel", operand: channel.stream_id };
+  // The topic may be another one since.
+  const found = match?.match_subject ? parseHtml(match.match_subject) : null;
   return h(
     "header",
     { class: "recipient-bar", style: { "--channel": channel.color } },
@@ -307,7 +311,7 @@ export function recipientBar(app, message) {
     h(
       "a",
       { href: `#${app.fragmentOf([channelTerm, { operator: "topic", operand: message.subject }])}`, class: "recipient-bar__topic" },
-      h("bdi", null, topicName(store, message.subject)),
+      h("bdi", null, found?.textContent === message.subject ? found : topicName(store, message.subject)),
     ),
     replyButton(),
   );
