@@ -18,7 +18,7 @@ use crate::domain::logins::{known, sessions};
 use crate::domain::rows::user::UserRow;
 use crate::domain::users::passwords;
 use crate::domain::users::passwords::OnBehalfOf;
-use crate::domain::{audit, bots, logins, mail, notices, realm, rows, users};
+use crate::domain::{audit, bots, logins, notices, realm, rows, users};
 use crate::http::params::NoParams;
 use crate::http::{
     ANYONE, Anyone, ApiError, ApiResult, Call, OtherReply, Read, Reply, Route, USER, User, success_body,
@@ -165,9 +165,9 @@ fn revoke_key(tx: &mut Tx<'_>, caller: &User, params: KeyParams) -> ApiResult<Re
         return Err(ApiError::bad_request("API key does not exist"));
     }
     bots::change::clear_revoked_key(tx, caller.user_id)?;
-    // A thief may have used it to request the link that changes the address.
+    // A thief may have used it.
     if caller.credential.api_key_id() != Some(params.api_key_id) {
-        mail::confirmation::delete_of_user(tx, caller.user_id)?;
+        logins::end_requested(tx, caller.user_id)?;
     }
     Ok(Reply::ok())
 }
@@ -187,7 +187,7 @@ fn end_session(tx: &mut Tx<'_>, caller: &User, params: SessionParams) -> ApiResu
     }
     // As for a key.
     if caller.credential.session_id() != Some(params.session_id) {
-        mail::confirmation::delete_of_user(tx, caller.user_id)?;
+        logins::end_requested(tx, caller.user_id)?;
     }
     Ok(Reply::ok())
 }

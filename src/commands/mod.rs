@@ -28,14 +28,13 @@ use crate::domain::bots::NewBotRow;
 use crate::domain::invites::owner_link;
 use crate::domain::keys::KeyRecord;
 use crate::domain::logins::sessions;
-use crate::domain::mail::confirmation;
 use crate::domain::notices::ownership::Actor;
 use crate::domain::notices::security::PasswordSetBy;
 use crate::domain::realm::DUMMY_DOMAIN;
 use crate::domain::rows::user::UserRow;
 use crate::domain::users::passwords;
 use crate::domain::users::passwords::OnBehalfOf;
-use crate::domain::{accounts, bots, integrity, keys, notices, realm, space, users};
+use crate::domain::{accounts, bots, integrity, keys, logins, notices, realm, space, users};
 use crate::http::{ApiError, ApiResult};
 use crate::store::Tx;
 use crate::types::{BotType, Role, UserId};
@@ -438,7 +437,7 @@ fn execute(
                 return Err(ApiError::bad_request(format!("{email} has no key {id}")));
             }
             bots::change::clear_revoked_key(tx, user_id)?;
-            confirmation::delete_of_user(tx, user_id)?;
+            logins::end_requested(tx, user_id)?;
             Value::Null
         }
         Command::ListSessions { email } => {
@@ -450,7 +449,7 @@ fn execute(
             if !sessions::end(tx, user_id, id)? {
                 return Err(ApiError::bad_request(format!("{email} has no session {id}")));
             }
-            confirmation::delete_of_user(tx, user_id)?;
+            logins::end_requested(tx, user_id)?;
             Value::Null
         }
         Command::UnlockUser { email } => {

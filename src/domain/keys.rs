@@ -24,11 +24,6 @@ pub fn revoke_others(tx: &Tx<'_>, user_id: UserId, kept: Option<i64>) -> ApiResu
     Ok(())
 }
 
-/// Deletes all keys of a user.
-pub fn delete_all(tx: &Tx<'_>, user_id: UserId) -> ApiResult<()> {
-    revoke_others(tx, user_id, None)
-}
-
 /// Creates a key and returns it. Only its digest is stored, so it cannot be read again. Beyond [`MAX_API_KEYS`] the key
 /// that was not used for the longest time is deleted.
 pub fn mint(tx: &Tx<'_>, user_id: UserId, client: &str) -> ApiResult<String> {

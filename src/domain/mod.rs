@@ -11,12 +11,12 @@
 //! | `images` | decoding and scaling images, and public images |
 //! | `rows` | the rows of users and channels |
 //! | `access` | access to channels, users and messages: one rule for each |
-//! | `files` to `profile_fields` | small resources that users, channels and messages refer to |
+//! | `files` to `profile_fields` | small resources that users, channels and messages refer to, keys, and addresses for mail |
 //! | `users`, `presence`, `user_status`, `muted_users` | users |
 //! | `channel_folders` to `bots` | channels and their folders, subscribers, and bots |
 //! | `visibility` | events for channels and users that a change makes visible or invisible |
 //! | `user_topics` to `allowed_domains` | topic policies, emails, domains that may join |
-//! | `rendering` to `missed_messages` | rendering Markdown as the author sees the organization, the search index, messages, addresses for mail, narrows, who is notified, and what waits for mail |
+//! | `rendering` to `missed_messages` | rendering Markdown as the author sees the organization, the search index, messages, narrows, who is notified, and what waits for mail |
 //! | `profile_values` to `purge` | commands that combine the modules above |
 //! | `backups` to `space` | backups of the file, checks of it, and its free space |
 //! | `statistics` | figures of the database |
@@ -54,6 +54,8 @@ pub mod alert_words;
 
 pub mod keys;
 
+pub mod mail_addresses;
+
 pub mod profile_fields;
 
 pub mod users;
@@ -87,8 +89,6 @@ pub mod rendering;
 pub mod search;
 
 pub mod messages;
-
-pub mod mail_addresses;
 
 pub mod narrow;
 

@@ -40,7 +40,7 @@ pub fn delete(tx: &mut Tx<'_>, user: &UserRow) -> ApiResult<()> {
     logins::end_all(tx, user_id)?;
     logins::known::forget(tx, user_id)?;
     logins::identities::delete_all(tx, user_id)?;
-    mail_addresses::forget_user(tx, user_id)?;
+    mail_addresses::forget_replies(tx, user_id)?;
     users::delete_password(tx, user_id)?;
     audit::forget_user(tx, user_id)?;
     if user.is_active { deactivation::deactivate(tx, user) } else { Ok(()) }

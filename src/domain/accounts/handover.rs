@@ -1,9 +1,9 @@
 //! Giving a bot to another owner.
 //!
 //! A bot has rights that follow from its owner: it posts where the owner may, and can see the owner's channels. A
-//! change of the owner therefore revokes all means of acting through the bot: its key, its queues, the URL of its
-//! webhook, and its scheduled messages. It also leaves the private channels that the new owner is not in, who could
-//! otherwise read them, and the groups, by which it could join them again.
+//! change of the owner therefore revokes all means of acting through the bot: its key, its addresses of channels, its
+//! queues, the URL of its webhook, and its scheduled messages. It also leaves the private channels that the new owner is
+//! not in, who could otherwise read them, and the groups, by which it could join them again.
 
 use crate::domain::accounts::role;
 use crate::domain::channel_commands::unsubscribe;

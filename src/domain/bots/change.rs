@@ -6,7 +6,7 @@ use crate::domain::bots::events::BotChange;
 use crate::domain::bots::{events, sql};
 use crate::domain::rows::user::UserRow;
 use crate::domain::users::events::{UserChange, UserUpdated};
-use crate::domain::{access, keys, rows, users};
+use crate::domain::{access, keys, mail_addresses, rows, users};
 use crate::error::ApiResult;
 use crate::store::Tx;
 use crate::types::UserId;
@@ -28,9 +28,15 @@ pub fn insert_key(tx: &Tx<'_>, bot_id: UserId, api_key: &str) -> ApiResult<()> {
     Ok(sql::set_api_key(tx, bot_id, Some(api_key))?)
 }
 
+/// Deletes all keys of a bot, and the addresses of channels that were requested with them.
+fn end_keys(tx: &Tx<'_>, bot_id: UserId) -> ApiResult<()> {
+    keys::revoke_others(tx, bot_id, None)?;
+    Ok(mail_addresses::forget_channels(tx, bot_id)?)
+}
+
 /// Replaces all keys of a bot with a new one, and emits it to those who administer the bot.
 pub fn regenerate_key(tx: &mut Tx<'_>, bot: &UserRow) -> ApiResult<String> {
-    keys::delete_all(tx, bot.user_id)?;
+    end_keys(tx, bot.user_id)?;
     let api_key = mint_key(tx, bot.user_id)?;
     events::emit_updated(tx, bot, BotChange::ApiKey(api_key.clone()))?;
     Ok(api_key)
@@ -53,7 +59,7 @@ pub fn set_owner(tx: &mut Tx<'_>, bot: &UserRow, owner_id: UserId) -> ApiResult<
     let given = Entry::new(Action::BotOwnerChanged, bot.user_id);
     tx.audit(given.before(from).after(json!({ "owner_id": owner_id })))?;
     let before = Administrators::of(tx, bot)?;
-    keys::delete_all(tx, bot.user_id)?;
+    end_keys(tx, bot.user_id)?;
     mint_key(tx, bot.user_id)?;
     users::set_bot_owner(tx, bot.user_id, owner_id)?;
     let after = UserRow { bot_owner_id: Some(owner_id), ..bot.clone() };

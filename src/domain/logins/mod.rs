@@ -16,7 +16,7 @@ use crate::auth::password_attempts::LOCK_MINUTES;
 use crate::auth::{Caller, Credential, CredentialUse};
 use crate::domain::audit::{Action, Entry};
 use crate::domain::logins::known::LoginSource;
-use crate::domain::{keys, mail, notices};
+use crate::domain::{keys, mail, mail_addresses, notices};
 use crate::error::ApiResult;
 use crate::store::{Budget, Tx};
 use crate::types::{Author, Origin, UserId};
@@ -77,16 +77,23 @@ pub async fn save_uses(app: &App) -> ApiResult<()> {
     Ok(())
 }
 
-/// Ends all API keys and sessions of a user, and the link that changes their address: it may have been asked for with a stolen one.
-pub fn end_all(tx: &Tx<'_>, user_id: UserId) -> ApiResult<()> {
+/// Ends what may have been requested with a stolen key or session: the link that changes a user's address, and the email
+/// addresses of channels.
+pub fn end_requested(tx: &Tx<'_>, user_id: UserId) -> ApiResult<()> {
     mail::confirmation::delete_of_user(tx, user_id)?;
+    Ok(mail_addresses::forget_channels(tx, user_id)?)
+}
+
+/// Ends all API keys and sessions of a user, and what was requested with them.
+pub fn end_all(tx: &Tx<'_>, user_id: UserId) -> ApiResult<()> {
+    end_requested(tx, user_id)?;
     keys::revoke_others(tx, user_id, None)?;
     sessions::end_others(tx, user_id, None)
 }
 
-/// Ends all API keys and sessions of the caller but the one that asks, and the link that changes their address.
+/// Ends all API keys and sessions of the caller but the one that asks, and what was requested with them.
 pub fn end_others(tx: &Tx<'_>, caller: &Caller) -> ApiResult<()> {
-    mail::confirmation::delete_of_user(tx, caller.user_id)?;
+    end_requested(tx, caller.user_id)?;
     keys::revoke_others(tx, caller.user_id, caller.credential.api_key_id())?;
     sessions::end_others(tx, caller.user_id, caller.credential.session_id())
 }

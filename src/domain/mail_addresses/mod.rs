@@ -139,14 +139,15 @@ pub fn count_use(tx: &Tx<'_>, parts: &Parts) -> rusqlite::Result<()> {
         .map(|_| ())
 }
 
-/// Deletes the addresses of a user who deleted their account.
-pub fn forget_user(tx: &Tx<'_>, user_id: UserId) -> rusqlite::Result<()> {
-    for statement in
-        ["DELETE FROM channel_email WHERE asker_id = ?1", "DELETE FROM reply_email WHERE user_id = ?1"]
-    {
-        tx.prepare_cached(statement)?.execute([user_id])?;
-    }
-    Ok(())
+/// Deletes the addresses of channels that a user requested. An address is a right to post that clients do not list, so it ends
+/// with the other keys of the user.
+pub fn forget_channels(tx: &Tx<'_>, user_id: UserId) -> rusqlite::Result<()> {
+    tx.prepare_cached("DELETE FROM channel_email WHERE asker_id = ?1")?.execute([user_id]).map(|_| ())
+}
+
+/// Deletes the addresses at which a user answers mails.
+pub fn forget_replies(tx: &Tx<'_>, user_id: UserId) -> rusqlite::Result<()> {
+    tx.prepare_cached("DELETE FROM reply_email WHERE user_id = ?1")?.execute([user_id]).map(|_| ())
 }
 
 #[cfg(test)]

@@ -2,8 +2,13 @@
 
 use super::{Mailer, address_of, bare, last, mail, newest, send, start};
 use crate::uploads::load;
+use reqwest::Method;
 use serde_json::json;
+use teamchat::commands::Command;
 use teamchat::domain::groups::system::SystemGroup;
+use teamchat::domain::logins::known::LoginSource;
+use teamchat::domain::logins::sessions;
+use teamchat::types::UserId;
 
 // conformance: channel-71
 #[tokio::test]
@@ -113,6 +118,68 @@ async fn addresses_of_bots_are_for_those_who_may_have_the_key() {
     server.sql(&format!("UPDATE channel_email SET asker_id = {}", adam.user_id)).await;
     send(listener, &email, &mail("tides", "of an administrator")).await;
     assert_eq!(last(&ada).await.1, "From: Ann <ann@example.org>\nof an owner");
+}
+
+/// True if mails to an address are accepted.
+async fn is_known(mailer: &mut Mailer, email: &str) -> bool {
+    match mailer.say(&format!("RCPT TO:<{email}>")).await.as_str() {
+        "250 2.1.5 OK" => true,
+        "550 5.1.1 There is no such address" => false,
+        other => panic!("{other}"),
+    }
+}
+
+/// An address is a right to post that clients do not list, and a thief may have requested it.
+#[tokio::test]
+async fn addresses_end_with_keys_and_sessions() {
+    let (server, listener) = start().await;
+    let (olga, ada) = (server.owner().await, server.member("ada").await);
+    let stream_id = server.channel("quay", &[&olga, &ada]).await;
+    let create = Command::CreateKey { email: ada.email.clone(), client: "test".to_owned() };
+    server.command(create).await;
+    let source = LoginSource { client: "test".to_owned(), address: listener.ip() };
+    let user_id = UserId(ada.user_id);
+    server.app().writer.run(move |tx| sessions::begin(tx, user_id, &source)).await.unwrap();
+    let listed = ada.get("/users/me/api_keys", ()).await.ok();
+
+    let mut mailer = Mailer::lmtp(listener).await;
+    mailer.say("MAIL FROM:<ann@example.org>").await;
+    let of_olga = address_of(&olga, stream_id, json!({})).await;
+    for (method, path) in [
+        (Method::DELETE, format!("/users/me/api_keys/{}", listed["api_keys"][1]["id"])),
+        (Method::DELETE, format!("/users/me/sessions/{}", listed["sessions"][0]["id"])),
+        (Method::POST, "/users/me/api_keys/revoke_others".to_owned()),
+    ] {
+        let email = address_of(&ada, stream_id, json!({"sender_id": ada.user_id})).await;
+        assert!(is_known(&mut mailer, &email).await);
+        ada.request(method, &path).send().await.ok();
+        assert!(!is_known(&mut mailer, &email).await, "{path}");
+    }
+    let email = address_of(&ada, stream_id, json!({})).await;
+    olga.delete(&format!("/users/{}", ada.user_id), ()).await.ok();
+    olga.post(&format!("/users/{}/reactivate", ada.user_id), ()).await.ok();
+    assert!(!is_known(&mut mailer, &email).await, "it does not come back with the account");
+    assert!(is_known(&mut mailer, &of_olga).await);
+}
+
+/// The previous owner could post as the bot.
+#[tokio::test]
+async fn addresses_of_a_bot_end_with_its_key() {
+    let (server, listener) = start().await;
+    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
+    let stream_id = server.channel("quay", &[&ada, &bob]).await;
+    let mut mailer = Mailer::lmtp(listener).await;
+    mailer.say("MAIL FROM:<ann@example.org>").await;
+    for (name, method, path, change) in [
+        ("given", Method::PATCH, "", json!({"bot_owner_id": bob.user_id})),
+        ("renewed", Method::POST, "/api_key/regenerate", json!({})),
+    ] {
+        let bot = server.bot(name, &ada).await;
+        let email = address_of(&bot, stream_id, json!({"sender_id": bot.user_id})).await;
+        assert!(is_known(&mut mailer, &email).await);
+        ada.request(method, &format!("/bots/{}{path}", bot.user_id)).form(change).send().await.ok();
+        assert!(!is_known(&mut mailer, &email).await, "{name}");
+    }
 }
 
 // conformance: channel-73
