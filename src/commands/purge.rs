@@ -2,13 +2,13 @@
 
 use super::operator::as_operator;
 use crate::api::{
-    alert_words, bot_storage, drafts, navigation_views, reminders, saved_snippets, scheduled_messages,
-    user_status,
+    alert_words, bot_storage, drafts, navigation_views, saved_snippets, scheduled_messages, user_status,
 };
 use crate::app::App;
 use crate::domain::audit;
 use crate::domain::audit::{Action, Entry};
 use crate::domain::limits::Accounts;
+use crate::domain::messages::reminders;
 use crate::domain::purge::{Batch, Kind};
 use crate::domain::{emoji, profile_values, rows};
 use crate::http::{ApiError, ApiResult};
@@ -150,7 +150,7 @@ pub(super) fn remove_personal(tx: &mut Tx<'_>, accounts: &[UserId], from: i64) -
     batch.count("drafts", drafts::purge(tx, user_id)?);
     batch.count("saved_snippets", saved_snippets::purge(tx, user_id)?);
     batch.count("scheduled_messages", scheduled_messages::update::purge(tx, user_id)?);
-    batch.count("reminders", reminders::change::purge(tx, user_id)?);
+    batch.count("reminders", reminders::delete_all(tx, user_id)?);
     batch.count("alert_words", alert_words::purge(tx, user_id)?);
     batch.count("navigation_views", navigation_views::purge(tx, user_id)?);
     batch.count("statuses", user_status::purge(tx, user_id)?);

@@ -10,7 +10,7 @@ use crate::domain::rendering::render_for;
 use crate::http::params::{NoParams, UnixTime};
 use crate::http::{ApiError, ApiResult, Call, Caller, Read, Reply, User};
 use crate::store::Tx;
-use crate::types::{MessageId, UserId};
+use crate::types::MessageId;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -92,16 +92,6 @@ pub async fn create_reminder(call: Call<User>, params: CreateParams) -> ApiResul
         })
         .await?;
     Reply::data(&CreatedReminder { reminder_id: id })
-}
-
-/// Deletes the reminders of a user, with events, and returns their number.
-pub fn purge(tx: &mut Tx<'_>, user_id: UserId) -> ApiResult<usize> {
-    let rows = sql::of_user(tx, user_id)?;
-    for row in &rows {
-        sql::delete(tx, row.reminder_id)?;
-        record::emit_removed(tx, row);
-    }
-    Ok(rows.len())
 }
 
 /// Parameters of `DELETE /reminders/{reminder_id}`.

@@ -3,13 +3,14 @@
 //! A bot has rights that follow from its owner: it posts where the owner may, and can see the owner's channels. A
 //! change of the owner therefore revokes all means of acting through the bot: its key, its addresses of channels, its
 //! queues, the URL of its webhook, and its scheduled messages. It also leaves the private channels that the new owner is
-//! not in, who could otherwise read them, and the groups, by which it could join them again.
+//! not in, who could otherwise read them, and the groups, by which it could join them again. Its reminders, which quote
+//! messages of such channels, are deleted.
 
 use crate::domain::accounts::role;
 use crate::domain::channel_commands::unsubscribe;
 use crate::domain::groups::events::MembersChanged;
 use crate::domain::groups::membership::Membership;
-use crate::domain::messages::webhook_queue;
+use crate::domain::messages::{reminders, webhook_queue};
 use crate::domain::notices::ownership::{Actor, Handover};
 use crate::domain::realm::user_ids;
 use crate::domain::rows::user::UserRow;
@@ -30,6 +31,7 @@ pub fn give(tx: &mut Tx<'_>, bot: &UserRow, owner: &UserRow, by: Actor) -> ApiRe
         has_stopped_messages: bots::stop_scheduled_messages(tx, bot.user_id)?,
     };
     webhook_queue::remove_all(tx, bot.user_id)?;
+    reminders::delete_all(tx, bot.user_id)?;
     events::delete_queues_of(tx, bot.user_id)?;
     let mut after = bots::change::set_owner(tx, bot, owner.user_id)?;
     // A guest's bot sees only users and channels that the guest sees.

@@ -124,6 +124,8 @@ async fn bots_leave_private_channels_in_a_handover() {
     let shared = server.private_channel("shared", &[&eve, &olga, &helper]).await;
     let public = server.channel("public", &[&eve, &helper]).await;
     let secret = eve.send(of_eve, "t", "for the old owner").await;
+    let reminder = json!({"message_id": secret, "scheduled_delivery_timestamp": START + 3600});
+    helper.post("/reminders", reminder).await.ok();
     let members = async |stream_id: i64| eve.get(&format!("/streams/{stream_id}/members"), ()).await.ok();
     let mut of_others = eve.register(json!({"event_types": ["subscription"]})).await;
     server
@@ -144,6 +146,8 @@ async fn bots_leave_private_channels_in_a_handover() {
     now.api_key = Some(key.as_str().unwrap().to_owned());
     let answer = now.get(&format!("/messages/{secret}"), ()).await;
     answer.error(400, "BAD_REQUEST", "Invalid message(s)");
+    // Reminders quote their messages.
+    assert_eq!(now.get("/reminders", ()).await.ok()["reminders"], json!([]));
     let text = "@_**Eve|5** gave you the bot @_**Helper|7**. It has a new API key, which its previous owner does not \
         know. Programs that use the bot need the new key. The bot was unsubscribed from private channels that you are not subscribed to.";
     assert_eq!(olga.notices().await.last().map(String::as_str), Some(text));

@@ -7,8 +7,18 @@ use crate::domain::messages::reminders::record::{ReminderRow, emit_added, emit_r
 use crate::domain::user_settings;
 use crate::error::ApiResult;
 use crate::store::Tx;
-use crate::types::{Language, MessageId};
+use crate::types::{Language, MessageId, UserId};
 use teamchat_markdown::{Composition, Words};
+
+/// Deletes the reminders of a user, with events, and returns their number.
+pub fn delete_all(tx: &mut Tx<'_>, user_id: UserId) -> ApiResult<usize> {
+    let rows = sql::of_user(tx, user_id)?;
+    for row in &rows {
+        sql::delete(tx, row.reminder_id)?;
+        emit_removed(tx, row);
+    }
+    Ok(rows.len())
+}
 
 /// Removes the text of deleted messages from the reminders of them. Their users get `remove` and `add`: the interface has no
 /// event about a changed reminder.
