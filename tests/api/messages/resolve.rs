@@ -194,6 +194,29 @@ async fn a_notice_of_a_move_names_no_channel_that_its_readers_do_not_see() {
     }
 }
 
+/// Visitors are no users, and read the notices of a web-public channel.
+// conformance: move-71
+#[tokio::test]
+async fn a_notice_in_a_web_public_channel_names_no_other() {
+    let Place { server, owner, garden, .. } = Place::new().await;
+    let lawn = server.channel("lawn", &[&owner]).await;
+    server.sql(&format!("UPDATE stream SET is_web_public = 1 WHERE stream_id = {garden}")).await;
+    let by = format!("@_**Owner|{}**", owner.user_id);
+    for (from, to, topic, [source, target]) in [
+        (lawn, garden, "inward", ["another channel", "#**garden>inward**"]),
+        (garden, lawn, "outward", ["#**garden>outward**", "another channel"]),
+    ] {
+        let id = say(&owner, from, topic, "words").await;
+        let whole =
+            json!({"stream_id": to, "propagate_mode": "change_all", "send_notification_to_old_thread": true});
+        owner.patch(&format!("/messages/{id}"), whole).await.ok();
+        let arrived = format!("This topic was moved here from {source} by {by}.");
+        assert_eq!(contents(&owner, to, topic).await, ["words".to_owned(), arrived]);
+        let left = format!("This topic was moved to {target} by {by}.");
+        assert_eq!(contents(&owner, from, topic).await, [left]);
+    }
+}
+
 // conformance: move-28, move-34, move-36
 #[tokio::test]
 async fn resolving_sends_a_notice_without_other_changes() {

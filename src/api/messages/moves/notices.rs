@@ -78,7 +78,8 @@ fn send_resolved(
 }
 
 /// A link to a topic, with the newest message there that the caller can see, for a notice in another channel. A channel
-/// is not named if some readers of the notice cannot see it: a private one, or for guests any other.
+/// is not named if some readers of the notice cannot see it: a private one, for guests any other, and for visitors any that
+/// is not web-public.
 fn topic_link(
     tx: &Tx<'_>,
     caller: &Caller,
@@ -88,7 +89,8 @@ fn topic_link(
     if stream.stream_id != shown_in.stream_id {
         let mut viewers = ChannelViewers::load(tx, UserFilter::Everyone, tx.now())?;
         let readers = viewers.users_who_can_see(tx, shown_in)?;
-        if !readers.is_subset(&viewers.users_who_can_see(tx, stream)?) {
+        let is_hidden_from_visitors = shown_in.is_web_public && !stream.is_web_public;
+        if is_hidden_from_visitors || !readers.is_subset(&viewers.users_who_can_see(tx, stream)?) {
             return Ok(Words::new(common_language(tx)?.t("another channel")));
         }
     }
