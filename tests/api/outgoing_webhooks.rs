@@ -342,6 +342,24 @@ async fn the_other_format_is_a_form() {
 }
 
 #[tokio::test]
+async fn the_other_format_does_not_name_users_inaccessible_to_bots_of_guests() {
+    let server = server().await;
+    let (owner, ada) = (server.owner().await, server.member("ada").await);
+    let hook = Hook::answering(&[(200, "{}")]);
+    let bot = bot(&ada, &hook.url(), 2).await;
+    let general = server.channel("general", &[&ada]).await;
+    let subscribe = json!({"subscriptions": [{"name": "general"}], "principals": [bot]});
+    ada.post("/users/me/subscriptions", subscribe).await.ok();
+    // Her bots become guests too.
+    owner.patch(&format!("/users/{}", ada.user_id), json!({"role": 600})).await.ok();
+    server.sql("INSERT INTO group_setting VALUES ('realm', 1, 'can_access_all_users_group', 6)").await;
+    owner.send(general, "lunch", "@**Hook** do it").await;
+    let (_, body) = hook.request();
+    let name = form_urlencoded::parse(body.as_bytes()).find(|(name, _)| name == "user_name").unwrap().1;
+    assert_eq!(name, "Unknown user");
+}
+
+#[tokio::test]
 async fn invalid_replies_are_reported() {
     let server = server().await;
     let (ada, bob) = (server.member("ada").await, server.member("bob").await);

@@ -365,7 +365,7 @@ fn emit(
     stored: &Stored,
 ) -> ApiResult<()> {
     let rendered = &message.rendered;
-    let unknown_to = unknown_to(tx, sender, &target.audience)?;
+    let unknown_to = unknown_to(tx, sender, &target)?;
     let (display_recipient, stream_id) = match &message.destination {
         Destination::Channel(stream, _) => {
             (DisplayRecipient::Stream(stream.name.clone()), Some(stream.stream_id))
@@ -454,12 +454,16 @@ pub fn recipient(tx: &mut Tx<'_>, sender_id: UserId, destination: &Destination) 
     }
 }
 
-/// Returns the users of an audience who cannot access the sender: guests in a channel that the sender is not in.
-fn unknown_to(tx: &Tx<'_>, sender: &UserRow, audience: &Audience) -> ApiResult<Vec<UserId>> {
-    if audience.contains(sender.user_id) {
+/// Returns the receivers who cannot access the sender: guests in a channel that the sender is not in, and bots that are
+/// guests and not in the channel.
+fn unknown_to(tx: &Tx<'_>, sender: &UserRow, target: &Target<'_>) -> ApiResult<Vec<UserId>> {
+    let bots: RoaringBitmap = target.mentioned_bots.iter().filter_map(|user_id| user_id.bit()).collect();
+    let is_among = target.audience.contains(sender.user_id);
+    let strangers = if is_among { &bots } else { target.audience.bitmap() };
+    if strangers.is_empty() {
         return Ok(Vec::new());
     }
-    let users = access::users::without_access(tx, sender, audience.bitmap())?;
+    let users = access::users::without_access(tx, sender, strangers)?;
     Ok(users.into_iter().map(UserId::from).collect())
 }
 

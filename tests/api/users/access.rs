@@ -2,6 +2,7 @@
 
 use crate::harness::{Answer, Client, START, TestServer};
 use serde_json::{Value, json};
+use teamchat::types::Role;
 
 /// Limits guests to users with a shared conversation.
 async fn restrict(server: &TestServer) {
@@ -387,6 +388,23 @@ async fn events_do_not_name_users_inaccessible_to_guests() {
     assert!(content.as_str().unwrap().starts_with("<p>@<strong>Owner</strong> and <span"), "{content}");
     of_guest.ignore();
     of_ada.ignore();
+}
+
+/// A bot receives messages that mention it in web-public channels, without a subscription.
+// conformance: user-41
+#[tokio::test]
+async fn events_do_not_name_users_inaccessible_to_bots_of_guests() {
+    let server = TestServer::start().await;
+    let (owner, guest) = (server.owner().await, server.guest("guest").await);
+    let helper = server.user("helper", Role::Guest, Some(&guest), None).await;
+    let open = server.channel("open", &[&owner]).await;
+    server.sql(&format!("UPDATE stream SET is_web_public = 1 WHERE stream_id = {open}")).await;
+    restrict(&server).await;
+    let mut queue = helper.register(json!({"event_types": ["message"]})).await;
+    let id = owner.send(open, "greetings", "hello @**Helper**").await;
+    let events = queue.expect_kinds(&["message"]).await;
+    assert_eq!(events[0]["message"]["sender_full_name"], "Unknown user");
+    assert_eq!(helper.message(id).await["sender_full_name"], "Unknown user");
 }
 
 // conformance: receipt-8, user-41
