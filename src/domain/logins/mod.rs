@@ -77,10 +77,11 @@ pub async fn save_uses(app: &App) -> ApiResult<()> {
     Ok(())
 }
 
-/// Ends what may have been requested with a stolen key or session: the link that changes a user's address, and the email
-/// addresses of channels.
+/// Ends what may have been requested with a stolen key or session: the link that changes a user's address, the links with
+/// which an administrator lets others and themselves set passwords, and the email addresses of channels.
 pub fn end_requested(tx: &Tx<'_>, user_id: UserId) -> ApiResult<()> {
     mail::confirmation::delete_of_user(tx, user_id)?;
+    tx.prepare_cached("DELETE FROM password_reset WHERE created_by = ?1")?.execute([user_id])?;
     Ok(mail_addresses::forget_channels(tx, user_id)?)
 }
 

@@ -67,6 +67,22 @@ async fn reset_links_end_with_changes_of_either_person() {
     }
 }
 
+/// A thief may have made it with a stolen key, also for the account of that key.
+#[tokio::test]
+async fn reset_links_end_with_the_other_keys_of_their_creator() {
+    let server = TestServer::start().await;
+    let (admin, ada) = (server.administrator("admin").await, server.member("ada").await);
+    for user in [&admin, &ada] {
+        let made = admin.post(&format!("/users/{}/password_reset", user.user_id), ()).await.ok();
+        let link = made["password_reset_link"].as_str().unwrap();
+        let path = link.strip_prefix(&format!("http://{}", server.address())).unwrap();
+        let open = async || server.anonymous().request_outside(Method::GET, path).send().await.status;
+        assert_eq!(open().await, 200);
+        admin.post("/users/me/api_keys/revoke_others", ()).await.ok();
+        assert_eq!(open().await, 404, "{}", user.email);
+    }
+}
+
 #[tokio::test]
 async fn reset_links_set_a_password() {
     let server = TestServer::start().await;
