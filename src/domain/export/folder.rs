@@ -57,7 +57,8 @@ impl Folder {
             Ok(out) => (own, out),
             // The name is too long for the file system, or another file is in its place.
             Err(_) => {
-                let other = format!("files/renamed/{}{ending}", short_name(row.id, path_id));
+                // Beside `files`, which may have any path of a backup from elsewhere.
+                let other = format!("renamed/{}{ending}", short_name(row.id, path_id));
                 let out = self.create(&other)?;
                 (other, out)
             }

@@ -136,7 +136,7 @@ async fn files_with_long_names_are_renamed() {
     let url = sent["url"].as_str().unwrap();
     owner.send(harbour, "files", &format!("the [list]({url}) :oar_lock:")).await;
     let id = server.column("SELECT id FROM attachment").await;
-    let renamed = format!("files/renamed/{}-{}.txt", id[0], "日".repeat(46));
+    let renamed = format!("renamed/{}-{}.txt", id[0], "日".repeat(46));
     let link = renamed.replace('-', "%2D").replace('.', "%2E").replace('日', "%E6%97%A5");
     let id = server.column("SELECT id FROM realm_emoji").await;
     let image = format!("emoji/{}.png", id[0]);
@@ -151,6 +151,32 @@ async fn files_with_long_names_are_renamed() {
             assert!(found.values().any(|page| page.contains(&format!("{address}\""))), "{address}");
         }
     }
+}
+
+/// A restored backup may be of strangers.
+#[tokio::test]
+async fn no_path_of_a_file_is_that_of_a_renamed_one() {
+    let server = TestServer::start().await;
+    let bob = server.member("bob").await;
+    for name in ["oars.txt", "sails.txt"] {
+        let request = bob.request(Method::POST, "/user_uploads");
+        request.multipart((), &[("file", name, name.as_bytes())]).send().await.ok();
+    }
+    let long = format!("{}.txt", "x".repeat(300));
+    let short = &long[long.len() - 50..];
+    let paths = format!(
+        "UPDATE attachment SET path_id = '{long}' WHERE name = 'sails.txt';
+         UPDATE attachment SET path_id = 'renamed/' || (SELECT max(id) FROM attachment) || '-{short}'
+             WHERE name = 'oars.txt'"
+    );
+    server.sql(&paths).await;
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("bob");
+    let report = export(&server.database(), &["person", &bob.email, out.to_str().unwrap()]);
+    let id = server.column("SELECT max(id) FROM attachment").await;
+    let (found, renamed) = (files(&out), format!("renamed/{}-{short}", id[0]));
+    assert_eq!(report["files"], 2);
+    assert_eq!((&*found[&renamed], &*found[&format!("files/{renamed}")]), ("sails.txt", "oars.txt"));
 }
 
 #[tokio::test]
