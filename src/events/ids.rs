@@ -14,6 +14,9 @@ use rusqlite::Connection;
 /// Numbers reserved at a time: few compared with those that an idle queue can be behind, because a crash skips them.
 const BLOCK: i64 = 1 << 12;
 
+/// Numbers that a group leaves for events that are not logged.
+const LEFT: i64 = BLOCK / 2;
+
 /// Allocates event ids. `W` is an event that waits for an id while a group runs.
 pub struct EventIdAllocator<W> {
     state: Mutex<State<W>>,
@@ -36,7 +39,7 @@ pub enum Outcome {
     Published,
     /// It is published at the end of the writer's current group.
     Deferred,
-    /// It is published at the end of the writer's next group, which has to reserve numbers first.
+    /// It is published at the end of a later group of the writer, which has to reserve numbers first.
     NeedsBlock,
     /// The server stops: it is dropped.
     Closed,
@@ -74,7 +77,7 @@ impl<W> EventIdAllocator<W> {
             Outcome::Closed
         } else if state.is_group_open {
             state.deferred.push(event);
-            Outcome::Deferred
+            if state.deferred.len() as i64 <= LEFT { Outcome::Deferred } else { Outcome::NeedsBlock }
         } else if state.next < state.reserved {
             let id = state.take();
             publish(id, event);
@@ -152,9 +155,9 @@ impl GroupIds {
         Ok(id)
     }
 
-    /// Reserves a block in the group's transaction unless at least half of one is left for events that are not logged.
+    /// Reserves a block in the group's transaction unless enough of one is left for events that are not logged.
     pub fn top_up(&mut self, connection: &Connection) -> rusqlite::Result<()> {
-        if self.reserved - self.next < BLOCK / 2 { self.reserve(connection) } else { Ok(()) }
+        if self.reserved - self.next < LEFT { self.reserve(connection) } else { Ok(()) }
     }
 
     fn reserve(&mut self, connection: &Connection) -> rusqlite::Result<()> {
@@ -170,4 +173,35 @@ fn store(connection: &Connection, next: i64) -> rusqlite::Result<()> {
         .prepare_cached("INSERT OR REPLACE INTO counter (name, value) VALUES ('event', ?1)")?
         .execute([next])
         .map(|_| ())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_beyond_the_numbers_of_a_group_ask_for_another() {
+        let connection = Connection::open_in_memory().unwrap();
+        let tables =
+            "CREATE TABLE counter (name TEXT PRIMARY KEY, value INTEGER); CREATE TABLE event (id INTEGER)";
+        connection.execute_batch(tables).unwrap();
+        let ids = EventIdAllocator::load(&connection).unwrap();
+        let mut group = ids.open_group();
+        for _ in 0..BLOCK - LEFT {
+            group.take(&connection).unwrap();
+        }
+        let outcomes = [(); BLOCK as usize].map(|()| ids.publish_unlogged((), |_, ()| ()));
+        let (deferred, others) = outcomes.split_at(LEFT as usize);
+        assert!(deferred.iter().all(|outcome| *outcome == Outcome::Deferred));
+        assert!(others.iter().all(|outcome| *outcome == Outcome::NeedsBlock));
+        let mut published = Vec::new();
+        group.top_up(&connection).unwrap();
+        ids.commit_group(group, || (), |id, ()| published.push(id));
+        assert_eq!(published.len(), deferred.len());
+        assert!(ids.needs_block());
+        let mut group = ids.open_group();
+        group.top_up(&connection).unwrap();
+        ids.commit_group(group, || (), |id, ()| published.push(id));
+        assert!(published.len() == outcomes.len() && published.is_sorted());
+    }
 }
