@@ -179,7 +179,8 @@ const ZONES: [(i32, &str); 26] = [
     (-660, "sst"),
 ];
 
-/// Parses an offset: nothing, `pst`, `+2`, `+02`, `+0200`, `+02:00` or `utc+2`, which is east of Greenwich.
+/// Parses an offset: nothing, `pst`, `+2`, `+02`, `+0200`, `+02:00` or `utc+2`. All with a plus are east of Greenwich, as people
+/// mean them. The published server reverses the sign after `utc` and `gmt`, as POSIX does, and ignores it after a space.
 fn offset(text: &str) -> Option<Offset> {
     let text = text.trim();
     if text.is_empty() {
