@@ -1,5 +1,9 @@
 //! Outgoing webhooks, with a server of the test's own at the other end.
 
+mod addresses;
+mod failures;
+mod waiting;
+
 use crate::harness::{Client, OUTGOING_TIMEOUT, Queue, ReservedPort, START, TestServer};
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -8,8 +12,6 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use teamchat::app::{Options, Overrides};
 use teamchat::domain::groups::system::SystemGroup;
-use teamchat::domain::limits;
-use teamchat::scheduler;
 
 /// A server at the other end: gives each request that comes to the test, and answers with the next of its answers.
 struct Hook {
@@ -98,7 +100,7 @@ async fn register(client: &Client) -> Queue {
     client.register(json!({"event_types": ["message"]})).await
 }
 
-/// Waits for a number of messages. Returns sender, recipient, topic and content of each.
+/// Waits for a number of messages. Returns sender, client and content of each.
 async fn messages(queue: &mut Queue, count: usize) -> Vec<(i64, Value, String)> {
     let mut found = Vec::new();
     while found.len() < count {
@@ -111,6 +113,11 @@ async fn messages(queue: &mut Queue, count: usize) -> Vec<(i64, Value, String)> 
         }
     }
     found
+}
+
+/// The URL of a port that refuses connections: messages to it wait for their next attempt.
+fn url_of(closed: &ReservedPort) -> String {
+    format!("http://{}/", closed.address())
 }
 
 #[tokio::test]
@@ -360,164 +367,6 @@ async fn the_other_format_does_not_name_users_inaccessible_to_bots_of_guests() {
 }
 
 #[tokio::test]
-async fn invalid_replies_are_reported() {
-    let server = server().await;
-    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
-    let notifier = server.notification_bot().await;
-    let hook = Hook::answering(&[(404, "not here"), (200, "oops"), (200, "[]")]);
-    let bot = bot(&ada, &hook.url(), 1).await;
-    let (mut of_ada, mut of_bob) = (register(&ada).await, register(&bob).await);
-    let prefix = |id: i64| {
-        let url = format!("/#narrow/dm/{},{bot}/near/{id}", bob.user_id);
-        format!("[A message]({url}) to your bot @_**Hook|{bot}** triggered an outgoing webhook.\n")
-    };
-    let attempted = "The outgoing webhook server attempted to send a message, but that request resulted in \
-                     the following error:\n";
-    let payload = |text: &str| format!("\nThe response contains the following payload:\n```\n{text}\n```");
-    let cases = [
-        (
-            "Failure! Third party responded with 404",
-            format!("The webhook got a response with status code *404*.{}", payload("not here")),
-        ),
-        (
-            "Failure! Invalid JSON in response",
-            format!("{attempted}> Invalid JSON in response{}", payload("oops")),
-        ),
-        (
-            "Failure! Invalid response format",
-            format!("{attempted}> Invalid response format{}", payload("[]")),
-        ),
-    ];
-    for (reply, reasons) in cases {
-        let id = send_direct(&bob, bot, "hello").await;
-        hook.request();
-        let said = messages(&mut of_bob, 2).await;
-        assert_eq!((said[1].0, said[1].2.as_str()), (bot, reply));
-        let received = messages(&mut of_ada, 1).await;
-        assert_eq!(received, [(notifier, json!("Internal"), prefix(id) + &reasons)]);
-        ada.patch(&format!("/bots/{bot}"), json!({"service_payload_url": hook.url()})).await.ok();
-    }
-}
-
-#[tokio::test]
-async fn a_server_that_is_down_is_tried_four_times() {
-    let server = server().await;
-    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
-    let closed = ReservedPort::new();
-    let bot = bot(&ada, &url_of(&closed), 1).await;
-    let (mut of_ada, mut of_bob) = (register(&ada).await, register(&bob).await);
-    send_direct(&bob, bot, "hello").await;
-    for tries in 1..=3 {
-        while server.column("SELECT failed_tries FROM outgoing_webhook").await != [tries.to_string()] {
-            tokio::task::yield_now().await;
-        }
-        let next: i64 = server.column("SELECT next_try FROM outgoing_webhook").await[0].parse().unwrap();
-        server.clock.advance(next - server.clock.seconds());
-        scheduler::wake(server.app());
-    }
-    let said = messages(&mut of_bob, 2).await;
-    assert_eq!((said[1].0, said[1].2.as_str()), (bot, "Failure! Bot is unavailable"));
-    let received = messages(&mut of_ada, 1).await;
-    assert!(received[0].2.ends_with("\nA connection error occurred. Is my bot server down?"), "{received:?}");
-    assert_eq!(server.clock.seconds(), START + 2 + 10 + 60);
-}
-
-const NOT_ALLOWED: &str = "The URL configured for the webhook is for a private or disallowed network. The operator of \
-                           this server can allow hosts with --webhook-hosts.";
-
-#[tokio::test]
-async fn only_hosts_that_were_allowed_are_posted_to() {
-    let server = server().await;
-    let ada = server.member("ada").await;
-    let bot = bot(&ada, "http://localhost:9/", 1).await;
-    let mut queue = register(&ada).await;
-    send_direct(&ada, bot, "hello").await;
-    let said = messages(&mut queue, 3).await;
-    assert!(said[1].2.ends_with(&format!("\n{NOT_ALLOWED}")), "{said:?}");
-    assert_eq!(said[2].2, "Failure! Bot is unavailable");
-}
-
-/// All spellings of local addresses are refused before a connection is made.
-#[tokio::test]
-async fn every_host_means_none_of_this_machine_or_of_private_networks() {
-    let options = Options { webhook_hosts: vec!["*".to_owned()], ..Options::default() };
-    let server = TestServer::start_with(options).await;
-    let ada = server.member("ada").await;
-    let port = server.address().port();
-    let bot = bot(&ada, &format!("http://localhost:{port}/"), 1).await;
-    let mut queue = register(&ada).await;
-    for host in [
-        "localhost",
-        "127.0.0.1",
-        "2130706433",
-        "0x7f.1",
-        "[::1]",
-        "[::ffff:127.0.0.1]",
-        "0",
-        "169.254.169.254",
-    ] {
-        let url = format!("http://{host}:{port}/api/v1/server_settings");
-        ada.patch(&format!("/bots/{bot}"), json!({"service_payload_url": url})).await.ok();
-        send_direct(&ada, bot, "hello").await;
-        let said = messages(&mut queue, 3).await;
-        assert!(said[1].2.ends_with(&format!("\n{NOT_ALLOWED}")), "{host}: {said:?}");
-    }
-}
-
-#[tokio::test]
-async fn bots_with_unreachable_urls_are_refused() {
-    let server = server().await;
-    let ada = server.member("ada").await;
-    let params = json!({"full_name": "Hook", "short_name": "hook", "bot_type": 3, "payload_url": "https://127.0.0.1/"});
-    let msg = "payload_url: this server posts to http URLs, and not to https ones";
-    ada.post("/bots", params).await.error(400, "BAD_REQUEST", msg);
-    let bot = bot(&ada, "http://127.0.0.1/", 1).await;
-    let params = json!({"service_payload_url": "https://127.0.0.1/"});
-    let msg = "service_payload_url: this server posts to http URLs, and not to https ones";
-    ada.patch(&format!("/bots/{bot}"), params).await.error(400, "BAD_REQUEST", msg);
-}
-
-#[tokio::test]
-async fn a_message_that_the_server_fails_to_post_stops_no_other() {
-    let server = server().await;
-    let ada = server.member("ada").await;
-    let hook = Hook::answering(&[(200, r#"{"content": "pong"}"#)]);
-    let bot = bot(&ada, &hook.url(), 1).await;
-    let mut queue = register(&ada).await;
-    server
-        .sql(&format!(
-            "INSERT INTO outgoing_webhook (message_id, bot_id, \"trigger\", next_try) VALUES (999, {bot}, 'mention', 0);
-             CREATE TRIGGER broken BEFORE DELETE ON outgoing_webhook WHEN old.message_id = 999
-             BEGIN SELECT RAISE(FAIL, 'broken'); END"
-        ))
-        .await;
-    send_direct(&ada, bot, "ping").await;
-    assert!(hook.request().1.contains("ping"));
-    assert_eq!(messages(&mut queue, 2).await[1].2, "pong");
-    assert_eq!(server.column("SELECT message_id FROM outgoing_webhook").await, ["999"], "it is tried again");
-}
-
-#[tokio::test]
-async fn queued_webhooks_are_posted_after_a_restart() {
-    let mut server = server().await;
-    let ada = server.member("ada").await;
-    let hook = Hook::answering(&[(200, r#"{"content": "late"}"#)]);
-    let bot = bot(&ada, &hook.url(), 1).await;
-    let mut queue = register(&ada).await;
-    let general = server.channel("general", &[&ada]).await;
-    let id = ada.send(general, "lunch", "a message").await;
-    server
-        .sql(&format!(
-            "INSERT INTO outgoing_webhook (message_id, bot_id, \"trigger\", next_try) VALUES ({id}, {bot}, 'mention', 0);
-             INSERT INTO outgoing_webhook (message_id, bot_id, \"trigger\", next_try) VALUES (999, {bot}, 'mention', 0)"
-        ))
-        .await;
-    server.restart().await;
-    assert!(hook.request().1.contains("a message"));
-    assert_eq!(messages(&mut queue, 2).await[1].2, "late");
-}
-
-#[tokio::test]
 async fn reply_events_reproduce_state() {
     let server = server().await;
     let (ada, bob) = (server.member("ada").await, server.member("bob").await);
@@ -570,198 +419,4 @@ async fn replies_need_access_when_they_arrive() {
     let count = format!("SELECT count(*) FROM message WHERE sender_id = {bot}");
     assert_eq!(server.column(&count).await, ["0"]);
     assert_eq!(server.column("SELECT count(*) FROM outgoing_webhook").await, ["0"]);
-}
-
-#[tokio::test]
-async fn a_message_that_the_bot_cannot_read_any_more_is_not_posted() {
-    let mut server = server().await;
-    let ada = server.member("ada").await;
-    // No server listens on this port: a request would be retried.
-    let bot = bot(&ada, "http://127.0.0.1:9/", 1).await;
-    let secret = server.private_channel("secret", &[&ada]).await;
-    let id = ada.send(secret, "lunch", "for us").await;
-    server
-        .sql(&format!(
-            "INSERT INTO outgoing_webhook (message_id, bot_id, \"trigger\", next_try) VALUES ({id}, {bot}, 'mention', 0)"
-        ))
-        .await;
-    server.restart().await;
-    teamchat::api::outgoing_webhooks::deliver::deliver_due(server.app()).await.unwrap();
-    assert_eq!(server.column("SELECT count(*) FROM outgoing_webhook").await, ["0"]);
-}
-
-/// A server that reports each request and never answers.
-fn silent_hook() -> (SocketAddr, Receiver<()>) {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap();
-    let (came, requests) = channel();
-    thread::spawn(move || {
-        let mut held = Vec::new();
-        while let Ok((mut stream, _)) = listener.accept() {
-            stream.read_exact(&mut [0; 16]).unwrap();
-            held.push(stream);
-            if came.send(()).is_err() {
-                return;
-            }
-        }
-    });
-    (address, requests)
-}
-
-#[tokio::test]
-async fn a_slow_server_holds_up_only_the_bots_of_its_owner() {
-    let server = server().await;
-    let (ada, eve) = (server.member("ada").await, server.member("eve").await);
-    let (silent, requests) = silent_hook();
-    let hook = Hook::answering(&[(200, r#"{"content": "pong"}"#)]);
-    let ping = bot(&ada, &hook.url(), 1).await;
-    let mut queue = register(&ada).await;
-    // Four messages are posted to one of them at a time, the fifth waits; sixteen to all of them.
-    for index in 0..5 {
-        let params = json!({"full_name": format!("Slow {index}"), "short_name": format!("slow{index}"), "bot_type": 3,
-            "payload_url": format!("http://{silent}/"), "interface_type": 1});
-        let slow = eve.post("/bots", params).await.ok()["user_id"].as_i64().unwrap();
-        for _ in 0..5 {
-            send_direct(&eve, slow, "hello").await;
-        }
-    }
-    for _ in 0..16 {
-        requests.recv().unwrap();
-    }
-    send_direct(&ada, ping, "ping").await;
-    assert_eq!(messages(&mut queue, 2).await[1].2, "pong");
-    assert!(requests.try_recv().is_err(), "a seventeenth message was posted");
-    let tries = "SELECT sum(failed_tries) FROM outgoing_webhook";
-    assert_eq!(server.column(tries).await, ["0"], "others waited until the slow server was given up");
-}
-
-/// The URL set by the former owner is not used, and its late answer is not sent.
-#[tokio::test]
-async fn new_owners_have_to_set_the_url() {
-    let server = server().await;
-    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
-    // No server listens there, so the first message waits for a retry.
-    let closed = ReservedPort::new();
-    let id = bot(&ada, &url_of(&closed), 1).await;
-    send_direct(&ada, id, "waits").await;
-    while server.column("SELECT failed_tries FROM outgoing_webhook").await != ["1"] {
-        tokio::task::yield_now().await;
-    }
-    ada.patch(&format!("/bots/{id}"), json!({"bot_owner_id": bob.user_id})).await.ok();
-    assert_eq!(server.column("SELECT count(*) FROM outgoing_webhook").await, ["0"]);
-    let mut queue = register(&bob).await;
-    send_direct(&bob, id, "hello").await;
-    let said: Vec<String> =
-        messages(&mut queue, 3).await.into_iter().map(|(_, _, content)| content).collect();
-    assert!(
-        said[1].ends_with("The webhook has no URL since it has a new owner. Set one in its settings."),
-        "{said:?}"
-    );
-    assert_eq!(said[2], "Failure! Bot is unavailable");
-    queue.ignore();
-}
-
-/// The URL of a port that refuses connections: messages to it wait for their next attempt.
-fn url_of(closed: &ReservedPort) -> String {
-    format!("http://{}/", closed.address())
-}
-
-async fn waiting(server: &TestServer) -> String {
-    server.column("SELECT count(*) FROM outgoing_webhook").await.remove(0)
-}
-
-#[tokio::test]
-async fn a_message_is_posted_to_ten_bots() {
-    let server = server().await;
-    let ada = server.member("ada").await;
-    let closed = ReservedPort::new();
-    let mut bots = Vec::new();
-    for number in 0..12 {
-        let params = json!({"full_name": format!("Hook {number}"), "short_name": format!("hook{number}"),
-            "bot_type": 3, "payload_url": url_of(&closed)});
-        bots.push(ada.post("/bots", params).await.ok()["user_id"].clone());
-    }
-    ada.post("/messages", json!({"type": "direct", "to": bots, "content": "hello"})).await.ok();
-    assert_eq!(waiting(&server).await, limits::MAX_BOTS_CALLED.to_string());
-    let general = server.channel("general", &[&ada]).await;
-    let names: Vec<String> = (0..12).map(|number| format!("@**Hook {number}**")).collect();
-    ada.send(general, "lunch", &names.join(" ")).await;
-    assert_eq!(waiting(&server).await, (2 * limits::MAX_BOTS_CALLED).to_string());
-}
-
-/// Messages of others to the bots of a person have a part of the places.
-#[tokio::test]
-async fn messages_that_wait_for_the_bots_of_a_person_are_limited() {
-    let server = server().await;
-    let (ada, bob, eve) =
-        (server.member("ada").await, server.member("bob").await, server.member("eve").await);
-    let closed = ReservedPort::new();
-    let to = bot(&ada, &url_of(&closed), 1).await;
-    let fill = async |client: &Client, count: usize| {
-        let id = send_direct(client, to, "hello").await;
-        let numbers = format!("SELECT 1 UNION ALL SELECT number + 1 FROM one WHERE number < {}", count - 1);
-        server
-            .sql(&format!(
-                "INSERT INTO outgoing_webhook (message_id, bot_id, \"trigger\", next_try)
-                 WITH RECURSIVE one (number) AS ({numbers}) SELECT {id}, {to}, 'direct_message', 1900000000 FROM one"
-            ))
-            .await;
-    };
-    let of_sender = limits::MAX_WAITING_WEBHOOKS_OF_SENDER;
-    fill(&bob, of_sender).await;
-    send_direct(&bob, to, "one more").await;
-    assert_eq!(waiting(&server).await, of_sender.to_string());
-    fill(&ada, limits::MAX_WAITING_WEBHOOKS - of_sender - 1).await;
-    send_direct(&eve, to, "the last").await;
-    for client in [&ada, &eve] {
-        send_direct(client, to, "one more").await;
-        assert_eq!(waiting(&server).await, limits::MAX_WAITING_WEBHOOKS.to_string());
-    }
-}
-
-#[tokio::test]
-async fn owners_are_notified_of_one_failure_in_an_hour() {
-    let server = server().await;
-    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
-    let (failure, success) = ((404, "not here"), (200, r#"{"content": "pong"}"#));
-    let hook = Hook::answering(&[failure, failure, success, failure, failure]);
-    let bot = bot(&ada, &hook.url(), 1).await;
-    let mut of_bob = register(&bob).await;
-    let notifier = server.notification_bot().await;
-    let query = format!("SELECT count(*) FROM message WHERE sender_id = {notifier} AND content LIKE '%404%'");
-    // After a success, and after an hour, the next failure is news.
-    for notices in ["1", "1", "1", "2", "3"] {
-        if notices == "3" {
-            server.clock.advance(3600);
-        }
-        send_direct(&bob, bot, "hello").await;
-        hook.request();
-        messages(&mut of_bob, 2).await;
-        assert_eq!(server.column(&query).await, [notices]);
-    }
-}
-
-#[tokio::test]
-async fn posts_count_as_requests_of_the_bot() {
-    let server = TestServer::start_with(Options { rate_limit: true, ..options() }).await;
-    let ada = server.member("ada").await;
-    let hook = Hook::answering(&[(200, r#"{"content": "pong"}"#)]);
-    let bot = bot(&ada, &hook.url(), 1).await;
-    let mut queue = register(&ada).await;
-    let mut client = ada.clone();
-    let key = ada.get(&format!("/bots/{bot}/api_key"), ()).await.ok()["api_key"].clone();
-    client.api_key = Some(key.as_str().unwrap().to_owned());
-    client.email = server.column(&format!("SELECT email FROM user WHERE user_id = {bot}")).await.remove(0);
-    for _ in 0..200 {
-        client.get("/users/me", ()).await.ok();
-    }
-    send_direct(&ada, bot, "ping").await;
-    let query = format!("SELECT failed_tries FROM outgoing_webhook WHERE next_try > {START}");
-    while server.column(&query).await != ["0"] {
-        tokio::task::yield_now().await;
-    }
-    server.clock.advance(61);
-    scheduler::wake(server.app());
-    hook.request();
-    assert_eq!(messages(&mut queue, 2).await[1].2, "pong");
 }
