@@ -95,17 +95,24 @@ impl Report {
 
     /// An invalid response, or a reply that could not be sent.
     pub fn refused(msg: &str, answer: &Answer) -> Self {
+        let msg = quotable(msg);
         let reasons = Reasons::of(
             "The outgoing webhook server attempted to send a message, but that request resulted in the \
              following error:",
         );
-        let reasons = Reasons { error: Some(msg.to_owned()), answer: shown(answer), ..reasons };
-        Self { reply: format!("Failure! {msg}"), reasons: Some(reasons) }
+        let reply = format!("Failure! {msg}");
+        let reasons = Reasons { error: Some(msg), answer: shown(answer), ..reasons };
+        Self { reply, reasons: Some(reasons) }
     }
 }
 
 /// The beginning of an answer, if it has one.
 fn shown(answer: &Answer) -> Option<String> {
     let text = answer.lossy_text();
-    (!text.trim().is_empty()).then(|| shortened(&text, SHOWN))
+    (!text.trim().is_empty()).then(|| quotable(&text))
+}
+
+/// The beginning of a text that may be of the other server, without NUL characters, which messages cannot have.
+fn quotable(text: &str) -> String {
+    shortened(&text.replace('\0', "\u{fffd}"), SHOWN)
 }

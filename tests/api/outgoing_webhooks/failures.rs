@@ -45,6 +45,28 @@ async fn invalid_replies_are_reported() {
     }
 }
 
+/// Messages cannot have them.
+#[tokio::test]
+async fn nul_characters_of_answers_are_replaced() {
+    let server = server().await;
+    let ada = server.member("ada").await;
+    let widget = json!({"widget_type": "a\0b", "extra_data": {}}).to_string();
+    let reply = json!({"content": "Well?", "widget_content": widget}).to_string();
+    let hook = Hook::answering(&[(404, "a\0b"), (200, reply.as_str())]);
+    let bot = bot(&ada, &hook.url(), 1).await;
+    let mut queue = register(&ada).await;
+    for failure in ["Third party responded with 404", "Widgets: unknown widget type: a\u{fffd}b"] {
+        send_direct(&ada, bot, "hello").await;
+        hook.request();
+        let said = messages(&mut queue, 3).await;
+        assert!(said[1].2.contains("a\u{fffd}b") && !said[1].2.contains('\0'), "{said:?}");
+        assert_eq!(said[2].2, format!("Failure! {failure}"));
+        // The next failure is reported too.
+        ada.patch(&format!("/bots/{bot}"), json!({"service_payload_url": hook.url()})).await.ok();
+    }
+    assert_eq!(server.column("SELECT count(*) FROM outgoing_webhook").await, ["0"]);
+}
+
 #[tokio::test]
 async fn a_server_that_is_down_is_tried_four_times() {
     let server = server().await;
