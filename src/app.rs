@@ -134,6 +134,12 @@ impl App {
         self.writer.free_space().is_none_or(|free| free >= needed)
     }
 
+    /// Number of bytes of files for which the disk has space, beside the space that uploads leave; `None` if it is unknown.
+    pub fn space_for_files(&self) -> Option<u64> {
+        let reserve = self.disk_reserve().saturating_mul(4);
+        self.writer.free_space().map(|free| free.saturating_sub(reserve))
+    }
+
     /// True if the scheduled backups are late: one takes long or hangs, or none was made while the server was stopped.
     pub fn is_backup_overdue(&self) -> bool {
         self.backup_overdue_after().is_some_and(|time| self.clock.seconds() > time)

@@ -14,6 +14,7 @@ use crate::domain::images::scaling::{cover, fit_within, to_png};
 use crate::domain::{files, realm};
 use crate::moving::import::error::{ImportError, ImportResult};
 use crate::moving::import::target::Target;
+use crate::moving::import::unpack::NO_SPACE;
 use crate::store::Tx;
 use crate::types::UserId;
 use std::fs::File;
@@ -61,7 +62,7 @@ impl Uploads {
         self.bytes += file.path.metadata()?.len();
         // Any number of messages can have the same file, each of which is stored.
         if !target.app.has_space_for(self.bytes) {
-            return Err(ImportError::new("the disk has no space for the files of the archive"));
+            return Err(ImportError::new(NO_SPACE));
         }
         self.waiting.push(file);
         if self.waiting.len() >= MAX_FILES || self.bytes >= MAX_BYTES {

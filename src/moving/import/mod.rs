@@ -101,7 +101,8 @@ pub struct Source {
 /// Imports an archive into the database of an app that has no users yet. Blocks the thread.
 pub fn run(app: Arc<App>, runtime: Handle, source: &Source, place: &Place) -> ImportResult<Report> {
     let progress = Progress::start();
-    let archive = Archive::open(&source.path, &place.unpacked(), source.format.marks())?;
+    let (unpacked, space) = (place.unpacked(), app.space_for_files());
+    let archive = Archive::open(&source.path, &unpacked, source.format.marks(), space)?;
     let mut target = Target::new(app, runtime);
     let mut report = Report::default();
     let addresses = OldAddress::new(&source.old_addresses, source.public_url.clone());

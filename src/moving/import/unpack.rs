@@ -19,6 +19,9 @@ const MAX_FILES: usize = 2_000_000;
 /// The most bytes before a file of a tar archive: headers, and long names and attributes, which are read into memory.
 const MAX_HEADERS: u64 = 1 << 20;
 
+/// The error of files for which the disk is too small.
+pub const NO_SPACE: &str = "the disk has no space for the files of the archive";
+
 /// The files of an archive.
 #[derive(Debug)]
 pub struct Archive {
@@ -33,14 +36,15 @@ const SCRATCH: &str = "extracted:";
 
 impl Archive {
     /// Opens a folder, or unpacks a `.tar.gz`, `.tar` or `.zip` file to `unpacked`, which must not exist. `marks` are files at
-    /// the top of such archives: if none of them is there, they are looked for in the only folder.
-    pub fn open(path: &Path, unpacked: &Path, marks: &[&str]) -> ImportResult<Self> {
+    /// the top of such archives: if none of them is there, they are looked for in the only folder. `space` is the number of
+    /// bytes that the unpacked files may take; `None` if it is unknown.
+    pub fn open(path: &Path, unpacked: &Path, marks: &[&str], space: Option<u64>) -> ImportResult<Self> {
         let shown = path.display().to_string();
         let metadata = std::fs::metadata(path).map_err(|error| ImportError::in_file(&shown, error))?;
         let root = if metadata.is_dir() {
             path.to_owned()
         } else {
-            unpack(path, &shown, metadata.len(), unpacked)?;
+            unpack(path, &shown, Budget::of(metadata.len(), space), unpacked)?;
             unpacked.to_owned()
         };
         let scratch = unpacked.with_file_name("extracted");
@@ -137,18 +141,31 @@ impl Archive {
     }
 }
 
-/// The unpacked bytes and files so far, and their limits.
+/// The bytes and files that may still be unpacked.
 struct Budget {
     bytes: u64,
     files: usize,
+    /// The error of an archive with more bytes.
+    too_large: &'static str,
 }
 
-fn unpack(path: &Path, shown: &str, packed: u64, to: &Path) -> ImportResult<()> {
+impl Budget {
+    /// The budget of an archive with this number of packed bytes.
+    fn of(packed: u64, space: Option<u64>) -> Self {
+        let largest = ALWAYS_ALLOWED.max(packed.saturating_mul(MAX_RATIO));
+        let (bytes, too_large) = match space {
+            Some(space) if space < largest => (space, NO_SPACE),
+            _ => (largest, "the unpacked archive is far larger than archives of messages are"),
+        };
+        Self { bytes, files: MAX_FILES, too_large }
+    }
+}
+
+fn unpack(path: &Path, shown: &str, mut budget: Budget, to: &Path) -> ImportResult<()> {
     let mut file = File::open(path).map_err(|error| ImportError::in_file(shown, error))?;
     let mut magic = [0; 4];
     let length = file.read(&mut magic).map_err(|error| ImportError::in_file(shown, error))?;
     std::fs::create_dir(to)?;
-    let mut budget = Budget { bytes: ALWAYS_ALLOWED.max(packed.saturating_mul(MAX_RATIO)), files: MAX_FILES };
     let file = File::open(path).map_err(|error| ImportError::in_file(shown, error))?;
     match &magic[..length] {
         [0x1f, 0x8b, ..] => unpack_tar(MultiGzDecoder::new(file), shown, to, &mut budget),
@@ -261,8 +278,7 @@ fn put(
     };
     let written = std::io::copy(&mut content.take(budget.bytes + 1), &mut file).map_err(failed)?;
     file.flush().map_err(failed)?;
-    budget.bytes = budget.bytes.checked_sub(written).ok_or_else(|| {
-        ImportError::in_file(name, "the unpacked archive is far larger than archives of messages are")
-    })?;
+    budget.bytes =
+        budget.bytes.checked_sub(written).ok_or_else(|| ImportError::in_file(name, budget.too_large))?;
     Ok(())
 }

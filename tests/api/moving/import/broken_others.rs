@@ -200,7 +200,7 @@ fn huge_and_cut_lines_are_named() {
     );
 }
 
-/// Many messages with one file fill a disk.
+/// Many messages with one file fill a disk, and so do the files of a small archive.
 #[test]
 fn files_leave_space_on_the_disk() {
     let archive = Import::new("json");
@@ -211,20 +211,28 @@ fn files_leave_space_on_the_disk() {
             "files": [{"path": "list.txt"}]}),
     ];
     archive.write("messages.jsonl", lines.map(|line| line.to_string()).join("\n"));
-    let source = Source {
-        format: Format::Json,
-        path: archive.archive(),
-        old_addresses: Vec::new(),
-        public_url: None,
-        slack: Extras::default(),
-        password_links: false,
-    };
-    let overrides = Overrides { disk_reserve_mib: Some(1 << 40), ..Overrides::default() };
-    let options = Options { overrides, ..Options::default() };
-    let (place, runtime) = (Place::prepare(&archive.database()).unwrap(), runtime().unwrap());
-    let engine = runtime.block_on(Engine::open(&place.database(), Clock::System, options)).unwrap();
-    let imported = import::run(Arc::clone(&engine.app), runtime.handle().clone(), &source, &place);
-    engine.close();
-    let error = imported.unwrap_err().to_string();
-    assert!(error.contains("the disk has no space for the files of the archive"), "{error}");
+    let packed = archive.folder.path().join("archive.zip");
+    let mut zip = zip::ZipWriter::new(File::create(&packed).unwrap());
+    zip.start_file("messages.jsonl", zip::write::SimpleFileOptions::default()).unwrap();
+    zip.write_all(b"{}").unwrap();
+    zip.finish().unwrap();
+    for (path, file) in [(archive.archive(), ""), (packed, "messages.jsonl: ")] {
+        let source = Source {
+            format: Format::Json,
+            path,
+            old_addresses: Vec::new(),
+            public_url: None,
+            slack: Extras::default(),
+            password_links: false,
+        };
+        let overrides = Overrides { disk_reserve_mib: Some(1 << 40), ..Overrides::default() };
+        let options = Options { overrides, ..Options::default() };
+        let (place, runtime) = (Place::prepare(&archive.database()).unwrap(), runtime().unwrap());
+        let engine = runtime.block_on(Engine::open(&place.database(), Clock::System, options)).unwrap();
+        let imported = import::run(Arc::clone(&engine.app), runtime.handle().clone(), &source, &place);
+        engine.close();
+        let error = imported.unwrap_err().to_string();
+        let expected = format!("{file}the disk has no space for the files of the archive");
+        assert!(error.contains(&expected), "{error}");
+    }
 }
