@@ -91,7 +91,7 @@ pub fn write_html(connection: &Connection, channels: &[StreamRow], path: &Path) 
         }
         script src="search.js" {}
     };
-    folder.write("index.html", page::page(&name, content).as_bytes())?;
+    folder.write("index.html", page::page_with_scripts(&name, content).as_bytes())?;
     folder.finish()?;
     Ok(HtmlReport { channels: channels.len(), messages, files })
 }

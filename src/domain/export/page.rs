@@ -16,19 +16,32 @@ const STYLE: &str = "body{font:16px/1.5 system-ui,sans-serif;max-width:56rem;mar
     @media (prefers-color-scheme:dark){body{color:#ddd;background:#1b1b1b}a{color:#8ab4f8}td,th,article{border-color:#444}\
     pre,code{background:#2a2a2a}article header{color:#aaa}}";
 
-/// Scripts of these pages come from the folder, nothing else may run or be loaded from elsewhere.
+/// Nothing is loaded from elsewhere, and no script runs.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src 'self' file: data:; media-src 'self' file:; \
-    script-src 'self' file:; base-uri 'none'; form-action 'none'";
+    base-uri 'none'; form-action 'none'";
 
-/// Renders a page of the archive.
+/// The end of the policy of a page that runs scripts of the folder.
+const SCRIPTS: &str = "; script-src 'self' file:";
+
+/// Renders a page of the archive. It runs no scripts: the HTML of messages in a backup from elsewhere may have some, and so may
+/// files of the folder.
 pub fn page(title: &str, content: Markup) -> String {
+    page_with("", title, content)
+}
+
+/// Renders a page of the archive that runs scripts of the folder. It must not show HTML of messages.
+pub fn page_with_scripts(title: &str, content: Markup) -> String {
+    page_with(SCRIPTS, title, content)
+}
+
+fn page_with(scripts: &str, title: &str, content: Markup) -> String {
     html! {
         (DOCTYPE)
         html {
             head {
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width, initial-scale=1";
-                meta http-equiv="Content-Security-Policy" content=(POLICY);
+                meta http-equiv="Content-Security-Policy" content=(format!("{POLICY}{scripts}"));
                 title { (title) }
                 style { (PreEscaped(STYLE)) }
             }

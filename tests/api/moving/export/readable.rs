@@ -269,6 +269,9 @@ async fn a_static_archive_has_no_pages_of_users() {
         let link =
             format!("href=\"../{}\"", path.replace('.', "%2E").replace('-', "%2D").replace('_', "%5F"));
         assert!(found.values().any(|page| page.contains(&link)), "{link}");
+        for (path, page) in found.iter().filter(|(path, _)| path.rsplit('.').next() == Some("html")) {
+            assert_eq!(page.contains("script-src"), path == "index.html", "{path}");
+        }
     }
 }
 
