@@ -24,7 +24,7 @@
 //! Each module imports only those before it in this order: `typeset`, `url`, `html`, `emoji`, `autolinks`, `linkifiers`,
 //! `directory`, `context`, `placeholders`, `mentions`, `math`, `channel_links`, `times`, `links`, `emphasis`,
 //! `inline_emoji`, `inline`, `fences`, `tables`, `leaf_blocks`, `blocks`, `highlight`, `code_blocks`, `previews`,
-//! `plain_text`, `render`, `compose`, `nested_lists`, `slack_marks`.
+//! `plain_text`, `render`, `compose`, `nested_lists`, `slack_text`.
 
 mod autolinks;
 mod blocks;
@@ -50,7 +50,7 @@ mod placeholders;
 mod plain_text;
 mod previews;
 mod render;
-mod slack_marks;
+mod slack_text;
 mod tables;
 #[cfg(test)]
 mod tests;
@@ -71,5 +71,5 @@ pub use linkifiers::{
 };
 pub use nested_lists::{FlatList, nested_lists};
 pub use render::{Rendered, is_cheap, render, render_plain};
-pub use slack_marks::{SlackPart, slack_marks};
+pub use slack_text::{SlackText, decode_slack_entities};
 pub use times::global_time;

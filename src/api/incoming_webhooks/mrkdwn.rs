@@ -5,11 +5,12 @@
 
 use super::text::{link, web_address};
 use crate::types::LAST_SECOND;
-use teamchat_markdown::{SlackPart, slack_marks};
+pub use teamchat_markdown::decode_slack_entities as entities;
+use teamchat_markdown::{SlackText, unused_fence};
 
 /// Converts a text.
 pub fn markdown(text: &str) -> String {
-    let mut parts = Vec::with_capacity(text.len());
+    let mut converted = SlackText::default();
     let mut rest = text;
     // Text between backticks is code: a block between three, or within a line between one.
     while let Some(start) = rest.find('`') {
@@ -19,55 +20,44 @@ pub fn markdown(text: &str) -> String {
             inside.find(fence).filter(|end| *end > 0 && (fence == "```" || !inside[..*end].contains('\n')))
         else {
             let (before, after) = rest.split_at(start + fence.len());
-            add_formatted(&mut parts, before);
+            add_formatted(&mut converted, before);
             rest = after;
             continue;
         };
-        add_formatted(&mut parts, &rest[..start]);
+        add_formatted(&mut converted, &rest[..start]);
         let code = entities(&inside[..end]);
-        parts.push(SlackPart::Markdown(if fence == "```" {
-            let fence = teamchat_markdown::unused_fence(&code);
-            let before = if parts.last().is_none_or(SlackPart::ends_line) { "" } else { "\n" };
-            format!("{before}{fence}\n{}\n{fence}\n", code.trim_matches('\n'))
+        if fence == "```" {
+            converted.push_code_block(&unused_fence(&code), &code);
         } else {
-            format!("`{code}`")
-        }));
+            converted.push_markdown(&format!("`{code}`"));
+        }
         rest = inside[end + fence.len()..]
             .strip_prefix('\n')
             .filter(|_| fence == "```")
             .unwrap_or(&inside[end + fence.len()..]);
     }
-    add_formatted(&mut parts, rest);
-    slack_marks(&parts)
-}
-
-/// Replaces the three entities that Slack writes: `&lt;`, `&gt;` and `&amp;`.
-pub fn entities(text: &str) -> String {
-    text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
+    add_formatted(&mut converted, rest);
+    converted.to_markdown()
 }
 
 /// Adds a text without code.
-fn add_formatted(parts: &mut Vec<SlackPart>, text: &str) {
+fn add_formatted(converted: &mut SlackText, text: &str) {
     let mut rest = text;
     while let Some((before, after)) = rest.split_once('<') {
-        add_words(parts, before);
+        converted.push_text(before);
         // The next `<` starts another reference, so the text in between is scanned only once.
         match after.find(['<', '>']) {
             Some(end) if end > 0 && after[end..].starts_with('>') => {
-                parts.push(SlackPart::Markdown(reference(&after[..end])));
+                converted.push_markdown(&reference(&after[..end]));
                 rest = &after[end + 1..];
             }
             _ => {
-                parts.push(SlackPart::Character('<'));
+                converted.push_text("<");
                 rest = after;
             }
         }
     }
-    add_words(parts, rest);
-}
-
-fn add_words(parts: &mut Vec<SlackPart>, words: &str) {
-    parts.extend(entities(words).chars().map(SlackPart::Character));
+    converted.push_text(rest);
 }
 
 /// Converts the text between `<` and `>`.

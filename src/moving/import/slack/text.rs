@@ -2,7 +2,7 @@
 
 use crate::moving::import::short_names;
 use std::collections::HashMap;
-use teamchat_markdown::{SlackPart, slack_marks};
+use teamchat_markdown::{SlackText, decode_slack_entities};
 
 /// Names for mentions and links.
 #[derive(Debug, Default)]
@@ -14,33 +14,32 @@ pub struct Names {
 
 /// Converts a text. Code stays as it is, but for entities.
 pub fn to_markdown(text: &str, names: &Names) -> String {
-    let mut parts = Vec::with_capacity(text.len());
+    let mut converted = SlackText::default();
     let mut rest = text;
     while let Some(start) = rest.find('`') {
         let fence = if rest[start..].starts_with("```") { "```" } else { "`" };
         let inner = start + fence.len();
         let Some(length) = rest[inner..].find(fence) else { break };
-        add_words(&mut parts, &rest[..start], names);
+        add_words(&mut converted, &rest[..start], names);
         let code = code(&rest[inner..inner + length]);
-        parts.push(SlackPart::Markdown(if fence.len() == 3 {
-            let before = if parts.last().is_none_or(SlackPart::ends_line) { "" } else { "\n" };
-            format!("{before}```\n{}\n```\n", code.trim_matches('\n'))
+        if fence.len() == 3 {
+            converted.push_code_block(fence, &code);
         } else {
-            format!("`{code}`")
-        }));
+            converted.push_markdown(&format!("`{code}`"));
+        }
         rest = &rest[inner + length + fence.len()..];
     }
-    add_words(&mut parts, rest, names);
-    slack_marks(&parts).trim_end().to_owned()
+    add_words(&mut converted, rest, names);
+    converted.to_markdown().trim_end().to_owned()
 }
 
 /// Adds a text without code.
-fn add_words(parts: &mut Vec<SlackPart>, text: &str, names: &Names) {
+fn add_words(converted: &mut SlackText, text: &str, names: &Names) {
     for (words, reference) in references(&short_names::in_text(text)) {
-        parts.extend(decode(words).chars().map(SlackPart::Character));
+        converted.push_text(words);
         if let Some(reference) = reference {
-            let converted = link(reference, names).unwrap_or_else(|| format!("<{reference}>"));
-            parts.push(SlackPart::Markdown(decode(&converted)));
+            let linked = link(reference, names).unwrap_or_else(|| format!("<{reference}>"));
+            converted.push_markdown(&decode_slack_entities(&linked));
         }
     }
 }
@@ -56,11 +55,7 @@ fn code(text: &str) -> String {
             None => {}
         }
     }
-    decode(&out)
-}
-
-fn decode(text: &str) -> String {
-    text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
+    decode_slack_entities(&out)
 }
 
 /// Splits a text at its references `<...>`: the text before each, and the text within. After the last one, there is only
