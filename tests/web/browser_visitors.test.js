@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { click, clickText, countOf, eventually, onElement, pressOn, sendLogin, setUp, until, untilAllEqual, untilText } from "./harness.js";
+import { click, clickText, countOf, eventually, onElement, press, pressOn, sendLogin, setUp, until, untilAllEqual, untilText } from "./harness.js";
 
 const bench = setUp();
 const { as } = bench;
@@ -63,12 +63,17 @@ describe("a visitor", () => {
     const refused = [];
     page.on("response", (response) => response.status() >= 400 && refused.push(`${response.status()} ${response.url()}`));
     await untilText(page, ".message-row", "Sit down");
-    for (const key of ["r", "c", "+", ":", "m", "M"]) {
-      await pressOn(page, ".message-row", key);
+    const untilAsked = async () => {
       await untilText(page, "dialog h2", "Log in");
       await page.keyboard.press("Escape");
       await until(page, () => !document.querySelector("dialog"));
+    };
+    for (const key of ["r", "c", "+", ":", "m", "M"]) {
+      await pressOn(page, ".message-row", key);
+      await untilAsked();
     }
+    await press(page, "Control+s");
+    await untilAsked();
     await bench.go(page, "#settings/profile");
     await untilText(page, "dialog h2", "Log in");
     await page.keyboard.press("Escape");

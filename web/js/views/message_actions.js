@@ -7,7 +7,7 @@ import { updateFlags } from "../api/endpoints.js";
 import { closest, h, iconButton } from "../lib/dom.js";
 import { onEnd } from "../lib/signal.js";
 import { t } from "../lib/words.js";
-import { bind, isOpening } from "../platform/keyboard.js";
+import { bind, isOpening, keyName } from "../platform/keyboard.js";
 import { hasPartialConversations, messageTerms } from "../selectors/narrow.js";
 import { toggledMute } from "../store/channels.js";
 import { mentionName, userOf } from "../store/users.js";
@@ -136,7 +136,7 @@ function bindKeys(app, timeline) {
           const message = timeline.message();
           const row = message && timeline.rowOf(message.id);
           if (!message || !row) return false;
-          if (store.isVisitor && !FOR_VISITORS.includes(event.key)) askToLogIn();
+          if (store.isVisitor && !FOR_VISITORS.includes(keyName(event))) askToLogIn();
           else run(message, row, event);
         },
       }),
