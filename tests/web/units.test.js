@@ -461,12 +461,12 @@ describe("links for new passwords", () => {
 describe("people to mention", () => {
   it("are those of the channel, then those who wrote here, then those of direct messages, and bots last", () => {
     const names = ["Anna", "Anton", "Antonia", "Andrea", "Andy"];
-    const store = storeWith({ realm_users: [user(1, "Ada"), ...names.map((name, at) => user(20 + at, name)), user(30, "Animal", { is_bot: true })], recent_private_conversations: [{ user_ids: [22], max_message_id: 5 }, { user_ids: [21], max_message_id: 9 }] });
+    const store = storeWith({ realm_users: [user(1, "Ada"), ...names.map((name, at) => user(20 + at, name)), user(30, "Animal", { is_bot: true })], recent_private_conversations: [{ user_ids: [21], max_message_id: 50_000_005 }, { user_ids: [22], max_message_id: 50_000_006 }] });
     const found = (recent = []) => completionsFor(store, { kind: "mention", start: 0, query: "an" }, { isChannel: true, channel: 10, recent, emoji: [] }).map(({ label }) => label);
-    assert.deepEqual(found(), ["Anton", "Antonia", "Anna", "Andrea", "Andy", "Animal"]);
-    assert.deepEqual(found([24, 20]).slice(0, 3), ["Andy", "Anna", "Anton"]);
+    assert.deepEqual(found(), ["Antonia", "Anton", "Anna", "Andrea", "Andy", "Animal"]);
+    assert.deepEqual(found([24, 20]).slice(0, 3), ["Andy", "Anna", "Antonia"]);
     store.subscribers.set(10, new Set([1, 23, 30]));
-    assert.deepEqual(found([24]), ["Andrea", "Andy", "Anton", "Antonia", "Anna", "Animal"]);
+    assert.deepEqual(found([24]), ["Andrea", "Andy", "Antonia", "Anton", "Anna", "Animal"]);
   });
 });
 

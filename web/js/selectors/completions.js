@@ -151,6 +151,9 @@ export function completionsFor(store, trigger, context) {
   }
 }
 
+/** More than the id of any message. */
+const FAR = 1e12;
+
 /** How people who fit equally well are ordered, the lowest first: those of the channel, those who wrote here lately, those of the latest
  * direct messages, and bots last.
  * @param {Store} store @param {{ channel: number | null, recent?: number[] }} context
@@ -160,7 +163,7 @@ function closeness(store, { channel, recent = [] }) {
   return ({ user_id: id, is_bot: isBot }) => {
     const place = recent.indexOf(id);
     const newest = store.directs.get(directKey(store, [id]))?.max_id ?? 0;
-    return (place < 0 ? 1000 + 1 / (1 + newest) : place) + (people && !people.has(id) ? 2000 : 0) + (isBot ? 4000 : 0);
+    return (place < 0 ? FAR - newest : place) + (people && !people.has(id) ? 2 * FAR : 0) + (isBot ? 4 * FAR : 0);
   };
 }
 
