@@ -13,6 +13,7 @@ import { anchorToLoad, beginsUnread, centreOf, emptyText, firstUnreadOf, placesT
 import { inboxRows, isNew, recentRows } from "../../web/js/selectors/overview_rows.js";
 import { hasPartialConversations, kindOf, messageFragment, requestTerms } from "../../web/js/selectors/narrow.js";
 import { peopleOf, peopleRows } from "../../web/js/selectors/people_rows.js";
+import { ranked } from "../../web/js/selectors/ranking.js";
 import { mayResetPassword } from "../../web/js/selectors/roles.js";
 import { channelFragment, isKnownRoute, narrowFragment, routeOf, viewName } from "../../web/js/selectors/routes.js";
 import { dayOfText } from "../../web/js/selectors/dates.js";
@@ -467,6 +468,13 @@ describe("people to mention", () => {
     assert.deepEqual(found([24, 20]).slice(0, 3), ["Andy", "Anna", "Antonia"]);
     store.subscribers.set(10, new Set([1, 23, 30]));
     assert.deepEqual(found([24]), ["Andrea", "Andy", "Antonia", "Anton", "Anna", "Animal"]);
+  });
+
+  it("are compared by an order that is computed once for each", () => {
+    const asked = [];
+    const items = Array.from({ length: 50 }, (_, at) => ({ name: `Person ${at}`, order: (at * 7) % 50 }));
+    const found = ranked(items, "per", ({ name }) => [name], (item) => asked.push(item) && item.order);
+    assert.deepEqual([found.map(({ order }) => order), asked.length], [items.map((_, at) => at), 50]);
   });
 });
 

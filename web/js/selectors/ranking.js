@@ -27,6 +27,7 @@ export function ranked(items, query, names, preference = () => 0) {
       rank: Math.min(...names(item).map((name, index) => (name ? (rank(name, query) ?? 9) + Math.min(index, 1) / 2 : 9))),
     }))
     .filter((entry) => entry.rank < 9)
-    .sort((a, b) => a.rank - b.rank || preference(a.item) - preference(b.item))
+    .map((entry) => ({ ...entry, order: preference(entry.item) }))
+    .sort((a, b) => a.rank - b.rank || a.order - b.order)
     .map(({ item }) => item);
 }
