@@ -304,6 +304,19 @@ describe("a row of the inbox", () => {
   });
 });
 
+describe("a mention", () => {
+  it("offers people of the channel first, also in a view of several channels", async () => {
+    for (const name of ["Zane", "Zara"]) await bench.server.person(name);
+    await bench.server.channel("harbour", ["Ada", "Zara"]);
+    const { id } = await bench.server.send("Ada", "harbour", "crew", "Ready?");
+    const ada = await as("Ada", "#feed");
+    await pressOn(ada, `[data-id="${id}"]`, "r");
+    await untilFocus(ada, ".composer .editor__text");
+    await ada.keyboard.type("@Za");
+    await untilAllEqual(ada, ".completions .completion__label", (labels) => labels.map((label) => label.textContent), ["Zara", "Zane"]);
+  });
+});
+
 describe("a profile", () => {
   it("names the groups, and lets administrators edit it", async () => {
     const id = bench.server.accounts.Bob.user_id;

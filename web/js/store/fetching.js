@@ -149,27 +149,27 @@ export function createFetching(store, replies, { getMessages, getMessage, reques
 }
 
 /** Fetches the people of a channel, if they are not there. @param {import("./store.js").Store} store @param {Replies} replies
- * @param {(streamId: number) => Promise<{ subscribers: number[] }>} channelMembers @returns {(streamId: number) => Promise<void>} */
+ * @param {(streamId: number) => Promise<{ subscribers: number[] }>} channelMembers @returns {(streamId: number) => Promise<void> | undefined} */
 export function createSubscriberLists(store, replies, channelMembers) {
-  /** @type {Set<number>} */
-  const running = new Set();
-  return async (streamId) => {
-    if (store.subscribers.has(streamId) || running.has(streamId)) return;
-    running.add(streamId);
-    try {
-      await replies.take(
-        () => channelMembers(streamId),
-        ({ subscribers }, since) => {
-          store.subscribers.set(streamId, new Set(subscribers));
-          for (const event of since) if (event.type === "subscription") followSubscribers(store, event);
-          store.touch("subscribers");
-        },
-      );
-    } catch {
-      // The list of people does without them; the next visit asks again.
-    } finally {
-      running.delete(streamId);
-    }
+  /** @type {Map<number, Promise<void>>} */
+  const running = new Map();
+  return (streamId) => {
+    if (store.subscribers.has(streamId)) return undefined;
+    const known = running.get(streamId);
+    if (known) return known;
+    const ask = () => channelMembers(streamId);
+    const place = (/** @type {Awaited<ReturnType<typeof ask>>} */ { subscribers }, /** @type {Event[]} */ since) => {
+      store.subscribers.set(streamId, new Set(subscribers));
+      for (const event of since) if (event.type === "subscription") followSubscribers(store, event);
+      store.touch("subscribers");
+    };
+    // What shows the list does without it if that fails. The next visit asks again.
+    const request = replies
+      .take(ask, place)
+      .catch(() => {})
+      .finally(() => running.delete(streamId));
+    running.set(streamId, request);
+    return request;
   };
 }
 

@@ -45,6 +45,8 @@ export function attachAutocomplete(app, textarea, context, { replace, chooseTime
     trigger = textarea.selectionStart === textarea.selectionEnd ? triggerAt(textarea.value, textarea.selectionStart) : null;
     if (!trigger) return close();
     if (trigger.kind === "emoji") void loadEmoji(app).then(() => trigger?.kind === "emoji" && show());
+    const isMention = () => trigger?.kind === "mention" || trigger?.kind === "silent";
+    if (isMention() && context.channel !== null) void app.session.needSubscribers(context.channel)?.then(() => isMention() && show());
     if (trigger.kind === "topic") {
       const channel = trigger.channel ? channelByName(app.store, trigger.channel)?.stream_id : context.channel;
       if (channel !== undefined && channel !== null) void app.session.needTopics(channel)?.then(() => trigger?.kind === "topic" && show());
