@@ -335,6 +335,28 @@ describe("the outbox", () => {
     assert.deepEqual([counts.sent, outbox.items[0].sentId, outbox.items[0].error], [2, 7, undefined]);
   });
 
+  it("sends what was written later to the same conversation after it", async (test) => {
+    test.mock.timers.enable({ apis: ["setTimeout"] });
+    const done = () => new Promise((resolve) => setImmediate(resolve));
+    const sent = [];
+    let isFull = true;
+    const send = async ({ content }) => {
+      if (isFull) throw new Error("The disk is full");
+      return { id: sent.push(content) };
+    };
+    const outbox = createOutbox({ entries: disk(), tabs: tab("a"), queueId: () => "queue", isFinal: () => false, pauseAfter: () => 3000, send });
+    outbox.add(to, "first", 1);
+    await done();
+    isFull = false;
+    outbox.add(to, "second", 2);
+    outbox.add({ ...to, to: [6] }, "to another", 3);
+    await done();
+    assert.deepEqual(sent, ["to another"]);
+    test.mock.timers.tick(3000);
+    await done();
+    assert.deepEqual(sent, ["to another", "first", "second"]);
+  });
+
   it("does not send again what has arrived, nor what was refused", async () => {
     const outbox = createOutbox({ entries: disk(), tabs: tab("a"), queueId: () => "queue", isFinal: (error) => error.final, send: ({ content }) => Promise.reject(Object.assign(new Error("No such channel"), { final: content === "refused" })) });
     const id = outbox.add(to, "arrived", 1);

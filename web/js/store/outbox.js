@@ -11,6 +11,7 @@
 
 import { asObject, parseJson } from "../lib/parse.js";
 import { signal } from "../lib/signal.js";
+import { draftKey } from "./drafts.js";
 
 /** @typedef {{ type: "stream" | "direct", to: number[], topic: string }} Destination */
 /** @typedef {{ localId: string, owner: string, queueId?: string, destination: Destination, content: string, timestamp: number,
@@ -63,12 +64,18 @@ export function createOutbox({ send, queueId, isFinal, pauseAfter = () => null, 
     void flush();
   }
 
+  /** Whether an earlier message to the same conversation will be sent again. @param {OutgoingMessage} item */
+  const isBehind = (item) =>
+    items
+      .slice(0, items.indexOf(item))
+      .some(({ state, destination }) => state === "unsure" && draftKey(destination) === draftKey(item.destination));
+
   async function flush() {
     if (isSending) return;
     isSending = true;
     try {
       for (;;) {
-        const next = items.find((item) => item.state === "waiting");
+        const next = items.find((item) => item.state === "waiting" && !isBehind(item));
         const queue = queueId();
         if (!next || queue === null) return;
         next.state = "sending";
