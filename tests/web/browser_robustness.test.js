@@ -219,6 +219,17 @@ describe("a list of tasks", () => {
 });
 
 describe("a view that is left open", () => {
+  const focus = (page, value) => page.evaluate((is) => {
+    document.hasFocus = () => is;
+    dispatchEvent(new Event(is ? "focus" : "blur"));
+  }, value);
+  const sendLines = async (topic, first, last) => {
+    const ids = [];
+    for (let number = first; number < last; number++) ids.push((await bench.server.send("Bob", "general", topic, `Line ${number}`)).id);
+    return ids;
+  };
+  const isOnScreen = (row) => row.getBoundingClientRect().top >= document.querySelector(".timeline__scroller").getBoundingClientRect().top - 1 && row.getBoundingClientRect().bottom <= innerHeight;
+
   it("has few rows, also where many messages arrive below what is read", async () => {
     await bench.server.person("Nora");
     await bench.server.channel("watch", ["Bob", "Nora"]);
@@ -277,23 +288,13 @@ describe("a view that is left open", () => {
   it("stays at what comes while the window has no focus, and marks only what was on the screen as read", async () => {
     const ada = await as("Ada", await at("general", "away"));
     await ada.waitForSelector(".composer .editor__text", { visible: true });
-    const setFocus = (value) => ada.evaluate((is) => {
-      document.hasFocus = () => is;
-      dispatchEvent(new Event(is ? "focus" : "blur"));
-    }, value);
-    const send = async (first, last) => {
-      const ids = [];
-      for (let number = first; number < last; number++) ids.push((await bench.server.send("Bob", "general", "away", `Line ${number}`)).id);
-      return ids;
-    };
-    const isOnScreen = (row) => row.getBoundingClientRect().top >= document.querySelector(".timeline__scroller").getBoundingClientRect().top - 1 && row.getBoundingClientRect().bottom <= innerHeight;
-    const seen = await send(0, 30);
+    const seen = await sendLines("away", 0, 30);
     await ada.waitForSelector(`[data-id="${seen.at(-1)}"]:not([data-unread])`);
-    await setFocus(false);
-    const missed = await send(30, 90);
+    await focus(ada, false);
+    const missed = await sendLines("away", 30, 90);
     await ada.waitForSelector(`[data-id="${missed.at(-1)}"]`);
     await untilEqual(ada, `[data-id="${missed[0]}"]`, isOnScreen, true);
-    await setFocus(true);
+    await focus(ada, true);
     await ada.waitForSelector(`[data-id="${missed[0]}"]:not([data-unread])`);
     await eventually(async () => {
       const { messages } = await server("Ada", "GET", "/messages", { message_ids: [missed[0], missed.at(-1)] });
@@ -302,14 +303,38 @@ describe("a view that is left open", () => {
     await onElement(ada, ".timeline__scroller", (scroller) => { scroller.scrollTop = scroller.scrollHeight; });
     await until(ada, () => !document.querySelector(".message-row[data-unread]"));
     // Who turns the wheel reads, also without the focus.
-    await setFocus(false);
-    const more = await send(90, 150);
+    await focus(ada, false);
+    const more = await sendLines("away", 90, 150);
     await ada.waitForSelector(`[data-id="${more.at(-1)}"]`);
     await onElement(ada, ".timeline__scroller", (scroller) => {
       scroller.dispatchEvent(new WheelEvent("wheel"));
       scroller.scrollTop = scroller.scrollHeight;
     });
-    const [latest] = await send(150, 151);
+    const [latest] = await sendLines("away", 150, 151);
     await untilEqual(ada, `[data-id="${latest}"]`, isOnScreen, true);
+  });
+
+  it("stays at what comes while the window has no focus, also where more comes at once than the page has rows for", async () => {
+    const ada = await as("Ada", await at("general", "flood"));
+    await ada.waitForSelector(".composer .editor__text", { visible: true });
+    const seen = await sendLines("flood", 0, 30);
+    await ada.waitForSelector(`[data-id="${seen.at(-1)}"]:not([data-unread])`);
+    const held = [];
+    let holds = false;
+    await intercept(ada, (request) => holds && request.url().includes("/json/events?") && held.push(request) > 0);
+    await focus(ada, false);
+    const [first] = await sendLines("flood", 30, 31);
+    await ada.waitForSelector(`[data-id="${first}"]`);
+    // The poll that is open brings one message, and the next poll all others.
+    holds = true;
+    const missed = await sendLines("flood", 31, 460);
+    await eventually(() => assert.equal(held.length, 1));
+    holds = false;
+    await held[0].continue();
+    await ada.waitForSelector(`[data-id="${missed[60]}"]`);
+    await untilEqual(ada, `[data-id="${first}"]`, isOnScreen, true);
+    await focus(ada, true);
+    await ada.waitForSelector(`[data-id="${first}"]:not([data-unread])`);
+    assert.ok(await onElement(ada, `[data-id="${missed[60]}"]`, (row) => row.hasAttribute("data-unread")));
   });
 });

@@ -8,6 +8,9 @@
 /** How far from the end, in pixels, still counts as at the end. */
 const SLACK = 32;
 
+/** How much, in pixels, stays above the first message that came unseen: the bar of views with several conversations covers it. */
+const ABOVE = 48;
+
 /** @param {HTMLElement} scroller @param {HTMLElement} list Its children are the rows. */
 export function createScrollAnchor(scroller, list) {
   /** Whether the end of the list is the newest there is, so that staying there means following. */
@@ -18,15 +21,23 @@ export function createScrollAnchor(scroller, list) {
   /** The newest message that was there when the window lost the focus. Null while the window has it. @type {number | null} */
   let newestSeen = null;
 
-  /** The rows of messages that the server has. @returns {HTMLElement[]} */
-  const messages = () => [.../** @type {NodeListOf<HTMLElement>} */ (list.querySelectorAll(":scope > :not([data-state])"))];
-  const newestShown = () => Number(messages().at(-1)?.dataset.id ?? 0);
+  /** The row of the newest message that the server has; rows of messages on their way are behind it. */
+  function newestRow() {
+    let row = /** @type {HTMLElement | null} */ (list.lastElementChild);
+    while (row?.dataset.state) row = /** @type {HTMLElement | null} */ (row.previousElementSibling);
+    return row;
+  }
+  const newestShown = () => Number(newestRow()?.dataset.id ?? 0);
 
   /** How far, in pixels, it may scroll to stay at the end. */
   function room() {
-    const seen = newestSeen;
-    const next = seen === null ? undefined : messages().find(({ dataset }) => Number(dataset.id) > seen);
-    return next ? Math.max(0, next.getBoundingClientRect().top - scroller.getBoundingClientRect().top) : Number.POSITIVE_INFINITY;
+    /** @type {HTMLElement | null} */
+    let first = null;
+    const seen = newestSeen ?? Number.POSITIVE_INFINITY;
+    for (let row = newestRow(); row && Number(row.dataset.id) > seen; row = /** @type {HTMLElement | null} */ (row.previousElementSibling))
+      first = row;
+    if (!first) return Number.POSITIVE_INFINITY;
+    return Math.max(0, first.getBoundingClientRect().top - scroller.getBoundingClientRect().top - ABOVE);
   }
 
   const distanceToEnd = () => scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight;
@@ -55,12 +66,14 @@ export function createScrollAnchor(scroller, list) {
     anchor = row ? { row, top: row.getBoundingClientRect().top, next: next instanceof HTMLElement ? next.dataset.id : undefined } : null;
   }
 
+  /** Goes to the end, or to the first message that came unseen. */
+  function follow() {
+    scroller.scrollTop = Math.min(scroller.scrollHeight, scroller.scrollTop + room());
+    remember();
+  }
+
   function restore() {
-    if (follows && isAtEnd) {
-      scroller.scrollTop = Math.min(scroller.scrollHeight, scroller.scrollTop + room());
-      remember();
-      return;
-    }
+    if (follows && isAtEnd) return follow();
     const row = anchor && (anchor.row.isConnected ? anchor.row : (rowWithId(anchor.row.dataset.id) ?? rowWithId(anchor.next)));
     if (anchor && row) {
       const moved = row.getBoundingClientRect().top - anchor.top;
@@ -71,11 +84,11 @@ export function createScrollAnchor(scroller, list) {
 
   const onScroll = () => remember();
   scroller.addEventListener("scroll", onScroll, { passive: true });
-  // A wheel needs no focus: somebody reads.
-  const onWheel = () => {
+  const seeAll = () => {
     if (newestSeen !== null) newestSeen = newestShown();
   };
-  scroller.addEventListener("wheel", onWheel, { passive: true });
+  // Some browsers scroll without the focus: somebody reads.
+  for (const type of ["wheel", "touchmove"]) scroller.addEventListener(type, seeAll, { passive: true });
   const observer = new ResizeObserver(() => restore());
   observer.observe(list);
   observer.observe(scroller);
@@ -96,10 +109,13 @@ export function createScrollAnchor(scroller, list) {
       newestSeen = value ? null : (newestSeen ?? newestShown());
     },
     isAtEnd: () => distanceToEnd() <= SLACK,
+    /** Whether somebody looks at the end. */
+    isWatchedAtEnd: () => newestSeen === null && distanceToEnd() <= SLACK,
     toEnd() {
-      scroller.scrollTop = scroller.scrollHeight;
-      remember();
+      seeAll();
+      follow();
     },
+    follow,
     /** Puts a row at a part of the height, from 0 for the upper edge to 1 for the lower. @param {HTMLElement} row @param {number} fraction */
     place(row, fraction) {
       const [box, own] = [scroller.getBoundingClientRect(), row.getBoundingClientRect()];
@@ -110,7 +126,6 @@ export function createScrollAnchor(scroller, list) {
     end() {
       observer.disconnect();
       scroller.removeEventListener("scroll", onScroll);
-      scroller.removeEventListener("wheel", onWheel);
     },
   };
 }

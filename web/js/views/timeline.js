@@ -113,7 +113,7 @@ export function createTimeline(app, terms) {
   /** Drops what is far from what is read: in a view that is open for days, many messages arrive. */
   function shorten() {
     if (!window.isLong() && !range.isLong()) return;
-    const top = anchor.isAtEnd() && window.hasNewest() ? undefined : selection.visibleRows()[0]?.dataset.id;
+    const top = anchor.isWatchedAtEnd() && window.hasNewest() ? undefined : selection.visibleRows()[0]?.dataset.id;
     const id = top === undefined ? (range.ids.at(-1) ?? 0) : Number(top);
     if (top === undefined) window.toNewest();
     else window.around(id);
@@ -187,7 +187,7 @@ export function createTimeline(app, terms) {
     }
     anchor.toEnd();
     // Pictures and fonts may still change heights before the first frame.
-    requestAnimationFrame(() => anchor.toEnd());
+    requestAnimationFrame(() => anchor.follow());
   }
 
   async function open() {
@@ -319,7 +319,7 @@ export function createTimeline(app, terms) {
     ...{ conversation: model.conversation, selected: selection.selected, move: selection.move, page: selection.page },
     ...{ focusSelected: selection.focusSelected, block: readMarks.block, rowOf: items.get },
     message: () => store.messages.byId.get(selection.selected()),
-    isReading: () => model.isReady && !(anchor.isAtEnd() && window.hasNewest()),
+    isReading: () => model.isReady && !(anchor.isWatchedAtEnd() && window.hasNewest()),
     /** @param {number} id */
     reveal(id) {
       model.revealed.add(id);
