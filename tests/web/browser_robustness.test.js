@@ -161,6 +161,20 @@ describe("what is wide", () => {
   });
 });
 
+describe("a formula", () => {
+  it("is measured once, not again with each message", async () => {
+    const { id } = await bench.server.send("Bob", "general", "sums", "so $$x+y$$");
+    const ada = await as("Ada", await at("general", "sums"));
+    await onElement(ada, `[data-id="${id}"] .katex`, (formula) => {
+      window.measured = 0;
+      Object.defineProperty(formula, "offsetWidth", { get: () => { window.measured += 1; return 20; } });
+    });
+    const next = await bench.server.send("Bob", "general", "sums", "and $$y+z$$");
+    await ada.waitForSelector(`[data-id="${next.id}"] .katex`);
+    assert.equal(await ada.evaluate(() => window.measured), 0);
+  });
+});
+
 describe("a row that cannot be shown", () => {
   it("is replaced and logged, and the others stay", async () => {
     const ids = [];

@@ -139,13 +139,27 @@ function refine(app, root, message) {
   );
 }
 
-/** Lets formulas scroll that are wider than their paragraph, as on phones. @param {HTMLElement} root */
+/** Formulas that are not too wide, and the width of the window in which they were measured. */
+const narrow = { formulas: new WeakSet(), width: 0 };
+
+/** Lets formulas scroll that are wider than their paragraph, as on phones. Each is measured once for a width of the window.
+ * @param {HTMLElement} root */
 export function scrollWideFormulas(root) {
-  const formulas = /** @type {HTMLElement[]} */ ([...root.querySelectorAll(".content .katex:not([tabindex], .katex-display *, table *)")]);
-  const isWide = (/** @type {HTMLElement} */ formula) =>
-    formula.offsetWidth > (formula.closest(`${BLOCKS}, .content`)?.clientWidth ?? Number.POSITIVE_INFINITY) + 1;
+  if (narrow.width !== innerWidth) Object.assign(narrow, { formulas: new WeakSet(), width: innerWidth });
+  const found = /** @type {NodeListOf<HTMLElement>} */ (
+    root.querySelectorAll(".content .katex:not([tabindex], .katex-display *, table *)")
+  );
   // All are measured before the first change.
-  for (const formula of formulas.filter(isWide)) formula.tabIndex = 0;
+  const sizes = [...found].flatMap((formula) => {
+    if (narrow.formulas.has(formula)) return [];
+    const room = formula.closest(`${BLOCKS}, .content`)?.clientWidth ?? Number.POSITIVE_INFINITY;
+    return [{ formula, width: formula.offsetWidth, room }];
+  });
+  for (const { formula, width, room } of sizes) {
+    if (width > room + 1) formula.tabIndex = 0;
+    // What is hidden has no width.
+    else if (width > 0) narrow.formulas.add(formula);
+  }
 }
 
 /** Makes a button of a mention. @param {HTMLElement} element @param {string} action */
