@@ -105,12 +105,12 @@ describe("a deletion", () => {
     deletions.begin(1);
     deletions.begin(1);
     test.mock.timers.tick(TIME_TO_UNDO - 1);
-    deletions.undo(1);
+    assert.equal(deletions.undo(1), true);
     test.mock.timers.tick(TIME_TO_UNDO);
     assert.deepEqual(log.splice(0), [["hide", 1], ["show", 1]]);
     deletions.begin(2);
     test.mock.timers.tick(TIME_TO_UNDO);
-    deletions.undo(2);
+    assert.equal(deletions.undo(2), false);
     isRefused = true;
     deletions.begin(3);
     await deletions.flush();

@@ -121,6 +121,9 @@ describe("what was done", () => {
     });
     await eventually(async () => assert.equal(await deleted(other.id), true));
     assert.equal(await deleted(id), false);
+    // The button is still there, and says that it is too late.
+    await clickToast(ada, "Undo");
+    await untilToast(ada, "The message was deleted for everyone.");
     await ada.reload();
     await ada.waitForSelector(".app");
     await go(ada, await at("design", "x"));

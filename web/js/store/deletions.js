@@ -32,9 +32,11 @@ export function createDeletions({ hide, remove }) {
         setTimeout(() => void run(id), TIME_TO_UNDO),
       );
     },
-    /** @param {number} id */
+    /** @param {number} id @returns {boolean} false if it is too late */
     undo(id) {
-      if (stop(id)) hide(id, false);
+      const isWaiting = stop(id);
+      if (isWaiting) hide(id, false);
+      return isWaiting;
     },
     /** Deletes them now: the page is left. */
     flush: () => Promise.all([...waiting.keys()].map(run)),

@@ -273,7 +273,13 @@ export function createSession({ matches, requestTerms, tabs }) {
   /** Deletes a message, and offers to take that back. @param {number} id */
   function deleteMessage(id) {
     deletions.begin(id);
-    tell(t("The message was deleted for everyone."), false, { label: t("Undo"), run: () => deletions.undo(id) });
+    const words = t("The message was deleted for everyone.");
+    const undo = () => {
+      // The page was hidden meanwhile.
+      const isLate = !deletions.undo(id) && store.messages.byId.get(id)?.isLeaving !== false;
+      if (isLate) tell(words, true);
+    };
+    tell(words, false, { label: t("Undo"), run: undo });
   }
 
   /** Marks a narrow as read, and offers to take that back. @param {Term[]} terms @param {Iterable<number>} ids Its unread messages. */
