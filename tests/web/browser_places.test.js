@@ -143,6 +143,12 @@ describe("emoji", () => {
     await untilFocus(ada, ".emoji-picker input");
     await ada.setViewport({ ...ada.viewport(), height: 440 });
     await untilEqual(ada, ".popover", (box) => innerHeight === 440 && box.getBoundingClientRect().bottom <= innerHeight, true);
+    // As on iOS, where the keyboard covers a part of the page.
+    await ada.evaluate(() => {
+      Object.defineProperty(visualViewport, "height", { get: () => 340 });
+      visualViewport.dispatchEvent(new Event("resize"));
+    });
+    await untilEqual(ada, ".popover", (box) => box.getBoundingClientRect().bottom <= 340, true);
   });
 
   it("say that they could not be loaded, and are loaded on request", async () => {

@@ -16,5 +16,8 @@ export function watchViewport() {
   viewport.addEventListener("scroll", resized);
 }
 
+/** The height of the page that can be seen, in pixels: without the keyboard, and without regard to zoom. */
+export const visibleHeight = () => (window.visualViewport?.scale === 1 ? window.visualViewport.height : window.innerHeight);
+
 export const isTouch = () => matchMedia("(pointer: coarse)").matches;
 export const isNarrow = () => matchMedia("(max-width: 720px)").matches;

@@ -6,6 +6,7 @@
 import { h, icon, iconButton } from "../lib/dom.js";
 import { scope } from "../lib/signal.js";
 import { t } from "../lib/words.js";
+import { visibleHeight } from "../platform/viewport.js";
 import { closePopover, openPopover, setOpenPopover } from "./open_popover.js";
 
 /** @typedef {import("../lib/icons.js")["icons"]} Icons */
@@ -52,7 +53,7 @@ export function showPopover(asked, content, { role = "dialog", label, at }) {
     const hadFocus = element.contains(document.activeElement) || document.activeElement === document.body;
     element.remove();
     document.removeEventListener("pointerdown", onPress, true);
-    removeEventListener("resize", put);
+    viewport.removeEventListener("resize", put);
     opener.setAttribute("aria-expanded", "false");
     if (hadFocus && before instanceof HTMLElement && before.isConnected) before.focus({ preventScroll: true });
   };
@@ -62,7 +63,8 @@ export function showPopover(asked, content, { role = "dialog", label, at }) {
   element.addEventListener("keydown", onKey);
   document.addEventListener("pointerdown", onPress, true);
   // A keyboard on the screen takes room.
-  addEventListener("resize", put);
+  const viewport = window.visualViewport ?? window;
+  viewport.addEventListener("resize", put);
   host.append(element);
   element.showPopover();
   setOpenPopover({ element, opener, close });
@@ -76,7 +78,7 @@ export function showPopover(asked, content, { role = "dialog", label, at }) {
 /** @param {HTMLElement} element @param {DOMRect} anchor */
 function place(element, anchor) {
   const box = element.getBoundingClientRect();
-  const [width, height] = [innerWidth, innerHeight];
+  const [width, height] = [innerWidth, visibleHeight()];
   const left = Math.max(8, Math.min(anchor.left, width - box.width - 8));
   const below = anchor.bottom + 4;
   const top = below + box.height <= height - 8 ? below : Math.max(8, Math.min(anchor.top - box.height - 4, height - box.height - 8));
