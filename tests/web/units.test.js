@@ -25,6 +25,7 @@ import { channelSections } from "../../web/js/selectors/sidebar_items.js";
 import { directRows, sectionRows, topicRows, viewRows } from "../../web/js/selectors/sidebar_rows.js";
 import { noticePlace, titleCount } from "../../web/js/selectors/title.js";
 import { commandSettings, isSameDestination, manyMentioned, needsTopic, placeholderOf, problem, refusal, remark } from "../../web/js/selectors/writing.js";
+import { topTopic } from "../../web/js/store/channels.js";
 import { createComposition } from "../../web/js/store/composition.js";
 import { createDrafts, moving } from "../../web/js/store/drafts.js";
 import { destinationOf, directKey, topicKey } from "../../web/js/store/conversations.js";
@@ -443,6 +444,11 @@ describe("routes", () => {
     assert.deepEqual(leadsWith(true, [["older", 3]]), ["older", "older"]);
     assert.deepEqual(leadsWith(true, [["new", 1]]), ["old", "old"]);
     assert.deepEqual(leadsWith(false, [["new", 1], ["old", 1], ["older", 1]]), ["new", "new"]);
+    // Of a muted channel without policies only one topic is looked at, however many there are.
+    let looks = 0;
+    const muted = storeWith({ subscriptions: [channel(10, "general", { is_muted: true })], user_topics: [{ stream_id: 11, topic_name: "x", visibility_policy: 3 }] });
+    muted.topics.set(10, Array.from({ length: 50 }, (_, at) => ({ max_id: 90 - at, get name() { looks += 1; return `topic ${at}`; } })));
+    assert.deepEqual([topTopic(muted, 10), looks], ["topic 0", 1]);
   });
 });
 

@@ -68,8 +68,8 @@ function pick(items, { recent, unread, isCurrent, isOff = () => false }) {
  * @param {Store} store @param {number} streamId @param {string | null} current @param {boolean} all @returns {{ items: TopicItem[], hasMore: boolean }} */
 export function topicItems(store, streamId, current, all) {
   const names = (store.topics.get(streamId) ?? []).map(({ name }) => name);
-  const isNamed = (/** @type {{ name: string }} */ { name }) => name.toLowerCase() === current?.toLowerCase();
-  if (current !== null && !names.some((name) => isNamed({ name }))) names.unshift(current);
+  const isCurrent = (/** @type {string} */ name) => name.toLowerCase() === current?.toLowerCase();
+  if (current !== null && !names.some(isCurrent)) names.unshift(current);
   const items = names.map((name) => {
     const key = topicKey(streamId, name);
     const policy = policyOf(store, streamId, name);
@@ -88,7 +88,7 @@ export function topicItems(store, streamId, current, all) {
   if (all) return { items, hasMore: false };
   const isMutedChannel = channelOf(store, streamId).is_muted;
   if (isMutedChannel) items.sort((a, b) => Number(b.isPreferred) - Number(a.isPreferred));
-  const picked = pick(items, { ...TOPICS, isCurrent: isNamed, isOff: (item) => item.isOff });
+  const picked = pick(items, { ...TOPICS, isCurrent: ({ name }) => isCurrent(name), isOff: (item) => item.isOff });
   return { items: picked, hasMore: picked.length < items.length };
 }
 
