@@ -250,7 +250,7 @@ describe("the left column", () => {
 });
 
 describe("the inbox", () => {
-  it("leaves sections folded", async () => {
+  it("leaves sections folded, but for what is looked for", async () => {
     await bench.server.direct("Ada", ["Cleo"], "Are you in?");
     const cleo = await as("Cleo", "#inbox");
     await click(cleo, "[data-section=dm]");
@@ -258,6 +258,8 @@ describe("the inbox", () => {
     await untilFolded();
     await cleo.reload();
     await untilFolded();
+    await typeInto(cleo, "[aria-label='Filter the inbox']", "Ada");
+    await untilText(cleo, ".inbox__list .conversation", "Ada");
   });
 });
 

@@ -76,7 +76,9 @@ export function createInbox(app) {
       effect(() => {
         for (const area of /** @type {const} */ (["unread", "channels", "userTopics", "users"])) store.on(area);
         const filter = state.filter.value;
-        sections = inboxRows(store, { filter, topics: state.topics.value, folded: state.folded.value }, memo);
+        // What is looked for may be in a folded section.
+        const folded = filter === "" ? state.folded.value : new Set();
+        sections = inboxRows(store, { filter, topics: state.topics.value, folded }, memo);
         // A conversation that is read goes, perhaps with the button that marked it as read.
         keepFocus(host, () => list.set(sections));
         older.hidden = !store.hasOlderUnread;
