@@ -56,7 +56,7 @@ describe("a large organization", () => {
     await until(ada, () => document.querySelectorAll("dialog .rows > .row").length === 500);
     await clickText(ada, "dialog button", "Show more");
     await untilText(ada, "dialog .rows > .row", "Person 997");
-    await until(ada, () => document.activeElement.closest(".row"));
+    await until(ada, () => document.activeElement === document.querySelectorAll("dialog .rows > .row")[500]);
     await typeInto(ada, "dialog [aria-label='Filter accounts']", "no such name");
     await untilText(ada, "dialog .empty:not([hidden])", "No matches.");
   });

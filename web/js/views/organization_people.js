@@ -51,8 +51,11 @@ export function people(app, tab) {
     const next = shown;
     shown += STEP;
     render();
-    // The button may be gone.
-    /** @type {HTMLElement | null | undefined} */ (list.children[next]?.querySelector("select, button"))?.focus();
+    // The button may be gone, and only administrators have controls in the rows.
+    const first = list.children[next];
+    if (!(first instanceof HTMLElement)) return;
+    first.tabIndex = -1;
+    first.focus();
   }
   input.oninput = debounce(render, 80);
   effect(() => {
