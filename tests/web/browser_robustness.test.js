@@ -328,6 +328,22 @@ describe("a view that is left open", () => {
     await untilEqual(ada, `[data-id="${latest}"]`, isOnScreen, true);
   });
 
+  it("goes on without the focus while another window reads", async () => {
+    const ada = await as("Ada", await at("general", "beside"));
+    await ada.waitForSelector(".composer .editor__text", { visible: true });
+    await sendLines("beside", 0, 30);
+    await until(ada, () => document.querySelectorAll(".message-row:not([data-unread])").length === 30);
+    await focus(ada, false);
+    let last = 0;
+    for (let number = 30; number < 90; number += 5) {
+      const messages = await sendLines("beside", number, number + 5);
+      last = messages.at(-1);
+      await server("Ada", "POST", "/messages/flags", { messages, op: "add", flag: "read" });
+      await ada.waitForSelector(`[data-id="${last}"]:not([data-unread])`);
+    }
+    await untilEqual(ada, `[data-id="${last}"]`, isOnScreen, true);
+  });
+
   it("stays at what comes while the window has no focus, also where more comes at once than the page has rows for", async () => {
     const ada = await as("Ada", await at("general", "flood"));
     await ada.waitForSelector(".composer .editor__text", { visible: true });

@@ -1,7 +1,7 @@
 /**
  * Keeps what is being read where it is, whatever changes above it: rows that are added or removed, pictures that arrive,
- * edits, another width. At the end of the list it keeps to the end; while the window has no focus, it stops at the first message
- * that came meanwhile, which would otherwise count as read. The only place that scrolls by itself.
+ * edits, another width. At the end of the list it keeps to the end; while the window has no focus, it stops at the first unread
+ * message that came meanwhile, which would otherwise count as read. The only place that scrolls by itself.
  * @module
  */
 
@@ -34,8 +34,9 @@ export function createScrollAnchor(scroller, list) {
     /** @type {HTMLElement | null} */
     let first = null;
     const seen = newestSeen ?? Number.POSITIVE_INFINITY;
+    // Another window may have marked some as read.
     for (let row = newestRow(); row && Number(row.dataset.id) > seen; row = /** @type {HTMLElement | null} */ (row.previousElementSibling))
-      first = row;
+      if (row.dataset.unread !== undefined) first = row;
     if (!first) return Number.POSITIVE_INFINITY;
     return Math.max(0, first.getBoundingClientRect().top - scroller.getBoundingClientRect().top - ABOVE);
   }
@@ -66,7 +67,7 @@ export function createScrollAnchor(scroller, list) {
     anchor = row ? { row, top: row.getBoundingClientRect().top, next: next instanceof HTMLElement ? next.dataset.id : undefined } : null;
   }
 
-  /** Goes to the end, or to the first message that came unseen. */
+  /** Goes to the end, or to the first unread message that came unseen. */
   function follow() {
     scroller.scrollTop = Math.min(scroller.scrollHeight, scroller.scrollTop + room());
     remember();
