@@ -77,6 +77,15 @@ describe("words", () => {
     setWords("en", {});
   });
 
+  it("say the same where a proxy answers in its place, with the status of its errors", async (test) => {
+    const message = "The server cannot be reached.";
+    for (const [answered, status] of [[502, 502], [404, 0], [200, 0]]) {
+      const { mock } = test.mock.method(globalThis, "fetch", async () => new Response("<p>Sorry</p>", { status: answered }));
+      await assert.rejects(request("GET", "/json/users"), { message, status, isTransient: true });
+      mock.restore();
+    }
+  });
+
   it("take texts and elements as parameters, never as words", () => {
     setWords("de", { "{name} left {channel}.": "{channel} hat {name} verloren." });
     assert.equal(t("{name} left {channel}.", { name: "{channel}", channel: "$& <b>" }), "$& <b> hat {channel} verloren.");

@@ -5,7 +5,7 @@
 
 import { t } from "../lib/words.js";
 
-/** A refusal of the server, or `code: "NETWORK"` where there was no answer. */
+/** A refusal of the server, or `code: "NETWORK"` where there was no answer, or one of something before the server. */
 export class ApiError extends Error {
   /** @param {number} status @param {Record<string, any>} body */
   constructor(status, body) {
@@ -76,8 +76,8 @@ export async function request(method, path, params = {}, options = {}) {
   }
   const form = params instanceof FormData ? params : encode(params);
   const query = isRead && form.toString() ? `?${form}` : "";
-  /** @type {Response} */
-  let response;
+  /** @type {Response | null} */
+  let response = null;
   /** @type {any} */
   let body;
   try {
@@ -91,7 +91,9 @@ export async function request(method, path, params = {}, options = {}) {
     body = await response.json();
   } catch (error) {
     if (error instanceof DOMException && error.name === "AbortError") throw error;
-    throw new ApiError(0, { code: "NETWORK", msg: t("The server cannot be reached.") });
+    // A page of a proxy that does not reach the server. Other pages say nothing of the request.
+    const status = response !== null && response.status >= 500 ? response.status : 0;
+    throw new ApiError(status, { code: "NETWORK", msg: t("The server cannot be reached.") });
   }
   if (response.ok) return body;
   const refusal = new ApiError(response.status, body);
