@@ -298,10 +298,15 @@ describe("a row of the inbox", () => {
   it("is muted by a key", async () => {
     await bench.server.send("Ada", "design", "chairs", "Four legs?");
     await bench.server.send("Ada", "design", "tables", "Three legs?");
+    await bench.server.send("Ada", "general", "benches", "No legs?");
     const bob = await as("Bob", "#inbox");
+    await bob.waitForSelector("a.conversation[href$='/topic/benches']");
+    const after = await onElements(bob, "a.conversation", (links) => links[links.findIndex(({ hash }) => hash.endsWith("/topic/chairs")) + 1].hash);
     await pressOn(bob, "a.conversation[href$='/topic/chairs']", "M");
     await untilToast(bob, "The topic is muted.");
     await until(bob, () => document.querySelector("a.conversation[href$='/topic/tables']") && !document.querySelector("a.conversation[href$='/topic/chairs']"));
+    // The next row has its place.
+    await until(bob, (hash) => document.activeElement.hash === hash, after);
     await go(bob, "#recent");
     await clickText(bob, ".page__tools button", "Muted");
     await pressOn(bob, "a.conversation[href$='/topic/chairs']", "M");
