@@ -1,10 +1,12 @@
 //! `POST /streams/{stream_id}/delete_topic`: deletes a whole topic.
 
 use crate::domain::audit::{Action, Entry};
+use crate::domain::messages::create::can_read_any;
 use crate::domain::messages::destination::read_topic;
 use crate::domain::messages::viewer::MessageViewer;
 use crate::domain::messages::{delete, topic_sql};
-use crate::domain::{access, messages};
+use crate::domain::user_topics::policy::VisibilityPolicy;
+use crate::domain::{access, messages, rows, user_topics};
 use crate::http::{Administrator, ApiError, ApiResult, Call, Caller, Reply};
 use crate::store::{Budget, Tx};
 use crate::types::Origin;
@@ -37,7 +39,7 @@ pub struct DeletedTopic {
 }
 
 /// `POST /streams/{stream_id}/delete_topic`: deletes the messages of a topic that the caller may read, the newest
-/// first, at most 10,000 in a request.
+/// first, at most 10,000 in a request. Users who see no message of the topic any more lose their policy for it.
 pub async fn delete_topic(
     call: Call<Administrator>,
     params: DeleteTopicParams,
@@ -50,6 +52,9 @@ pub async fn delete_topic(
     let delete = move |tx: &mut Tx<'_>, budget: &mut Budget| -> ApiResult<bool> {
         tx.set_origin(origin);
         let is_all = delete_some(tx, budget, caller.clone(), (params.stream_id, &topic), &mut room)?;
+        if is_all {
+            remove_policies(tx, params.stream_id, &topic)?;
+        }
         complete.store(is_all, Ordering::Relaxed);
         Ok(is_all || room == 0)
     };
@@ -95,4 +100,27 @@ fn delete_some(
         tx.audit(Entry::new(Action::TopicDeleted, stream_id).before(facts))?;
     }
     Ok(is_all)
+}
+
+/// Removes the policies for a topic of users who see no message of it any more, as published. If they are many, follow-up
+/// jobs do it for some of them.
+fn remove_policies(tx: &mut Tx<'_>, stream_id: StreamId, topic: &Topic) -> ApiResult<()> {
+    let Some(stream) = rows::channel::by_id(tx, stream_id)? else { return Ok(()) };
+    let key = topic.key();
+    let topic_id = access::messages::topic(tx, stream_id, &key)?;
+    let mut budget = tx.budget("topic_policies");
+    for (user_id, policy) in user_topics::of_topic(tx, stream_id, &key)? {
+        if let Some(topic_id) = topic_id
+            && can_read_any(tx, user_id, &stream, topic_id)?
+        {
+            continue;
+        }
+        if !budget.next_step() {
+            let topic = topic.clone();
+            tx.then(move |tx| remove_policies(tx, stream_id, &topic));
+            break;
+        }
+        user_topics::rules::change(tx, user_id, stream_id, topic, policy, VisibilityPolicy::Inherit)?;
+    }
+    Ok(())
 }

@@ -431,7 +431,7 @@ fn participants(tx: &Tx<'_>, user_ids: &[UserId], sender: &UserRow) -> ApiResult
 }
 
 /// True if a topic has a message that a user may read.
-fn can_read_any(tx: &Tx<'_>, user_id: UserId, stream: &StreamRow, topic_id: TopicId) -> ApiResult<bool> {
+pub fn can_read_any(tx: &Tx<'_>, user_id: UserId, stream: &StreamRow, topic_id: TopicId) -> ApiResult<bool> {
     if stream.has_public_history() {
         return Ok(sql::has_messages(tx, topic_id)?);
     }

@@ -1,7 +1,8 @@
 //! Deleting messages and topics.
 
 use super::{Place, assert_unseen, contents, say, subscribe};
-use crate::channels::{set_realm_group, set_realm_setting};
+use crate::channels::{private_channel, set_realm_group, set_realm_setting};
+use crate::harness::{Client, START};
 use serde_json::json;
 use teamchat::domain::groups::system::SystemGroup;
 
@@ -234,7 +235,7 @@ async fn a_direct_message_is_deleted_for_all_its_people() {
 async fn a_topic_is_deleted_as_far_as_the_caller_sees_it() {
     let Place { server, owner, garden, .. } = Place::new().await;
     let administrator = server.administrator("adam").await;
-    let vault = crate::channels::private_channel(&owner, "vault").await;
+    let vault = private_channel(&owner, "vault").await;
     let before = say(&owner, vault, "lunch", "before").await;
     let topic = json!({"topic_name": "lunch"});
     let path = format!("/streams/{vault}/delete_topic");
@@ -251,6 +252,50 @@ async fn a_topic_is_deleted_as_far_as_the_caller_sees_it() {
     owner.delete(&format!("/streams/{garden}"), ()).await.ok();
     let archived = owner.post(&format!("/streams/{garden}/delete_topic"), &topic).await;
     archived.error(400, "BAD_REQUEST", "Invalid channel ID");
+}
+
+// conformance: delete-38
+#[tokio::test]
+async fn policies_end_with_their_topic() {
+    let Place { server, owner, garden, .. } = Place::new().await;
+    let (administrator, ada) = (server.administrator("adam").await, server.member("ada").await);
+    subscribe(&owner, "garden", &[&ada]).await;
+    let set = async |client: &Client, stream_id: i64, topic: &str, policy: i64| {
+        let parameters = json!({"stream_id": stream_id, "topic": topic, "visibility_policy": policy});
+        client.post("/user_topics", parameters).await.ok();
+    };
+    let kept = async |client: &Client| {
+        let state = client.register(json!({"fetch_event_types": ["user_topic"]})).await.state.clone();
+        let topics = state["user_topics"].as_array().unwrap().iter();
+        topics.map(|entry| entry["topic_name"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    let topic = json!({"topic_name": "lunch"});
+    say(&owner, garden, "Lunch", "hi").await;
+    set(&ada, garden, "Lunch", 1).await;
+    set(&ada, garden, "tea", 3).await;
+    let mut queue = ada.register(json!({"event_types": ["user_topic"]})).await;
+    let mut older = ada.register(json!({"event_types": ["muted_topics"]})).await;
+    administrator.post(&format!("/streams/{garden}/delete_topic"), &topic).await.ok();
+    queue
+        .expect(&[json!({
+            "type": "user_topic", "stream_id": garden, "topic_name": "lunch", "last_updated": START,
+            "visibility_policy": 0,
+        })])
+        .await;
+    older.expect(&[json!({"type": "muted_topics", "muted_topics": []})]).await;
+    // The owner followed the topic, whose first message was theirs.
+    assert_eq!((kept(&ada).await, kept(&owner).await), (vec!["tea".to_owned()], Vec::new()));
+    drop((queue, older));
+
+    // The owner still sees a message that was not deleted.
+    let vault = private_channel(&owner, "vault").await;
+    say(&owner, vault, "lunch", "before").await;
+    subscribe(&owner, "vault", &[&administrator, &ada]).await;
+    say(&owner, vault, "lunch", "after").await;
+    set(&ada, vault, "lunch", 3).await;
+    set(&owner, vault, "lunch", 1).await;
+    administrator.post(&format!("/streams/{vault}/delete_topic"), &topic).await.ok();
+    assert_eq!((kept(&ada).await, kept(&owner).await), (vec!["tea".to_owned()], vec!["lunch".to_owned()]));
 }
 
 // conformance: delete-8, delete-11

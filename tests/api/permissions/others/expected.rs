@@ -73,8 +73,8 @@ pub const CHANGED: &[(&str, &str, &[&str], &str)] = &[
     (
         "POST",
         "/streams/{stream_id}/delete_topic",
-        &["message", "reaction", "reminder"],
-        "administrators delete topics: reminders lose their text",
+        &["message", "reaction", "reminder", "user_topic"],
+        "administrators delete topics: reminders lose their text, and policies end",
     ),
     ("PATCH", "/user_groups/{user_group_id}", &["user_group"], "groups belong to those who manage them"),
     (
