@@ -138,8 +138,11 @@ impl RegisterParams {
         check_narrow(&narrow)?;
         for (operator, operand) in &narrow {
             let known = matches!(operator.as_str(), "channel" | "stream" | "topic" | "sender" | "is");
-            if !known || (operator == "is" && operand == "followed") {
+            if !known {
                 return Err(ApiError::bad_request(format!("Operator {operator} not supported.")));
+            }
+            if operator == "is" && operand == "followed" {
+                return Err(ApiError::bad_request(format!("Operand {operand} not supported.")));
             }
         }
         let all_public_streams = self.all_public_streams.unwrap_or(false);

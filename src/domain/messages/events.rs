@@ -553,7 +553,9 @@ fn matches_is(message: &MessageSent, flags: &FlagHolders, operand: &str, user_id
         }
         "alerted" => flags.alerted.contains(&user_id),
         "resolved" => message.subject.starts_with(Topic::RESOLVED_PREFIX),
-        // A new message has none of the other flags.
-        _ => false,
+        // No one has starred a new message.
+        "starred" => false,
+        // As published, other words choose nothing.
+        _ => true,
     }
 }

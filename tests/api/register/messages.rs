@@ -38,6 +38,7 @@ async fn a_narrow_chooses_among_new_messages() {
         json!([["is", "resolved"]]),
         json!([["is", "alerted"]]),
         json!([["is", "starred"]]),
+        json!([["is", "muted"]]),
         json!([]),
     ];
     ada.post("/users/me/alert_words", json!({"alert_words": ["soup"]})).await.ok();
@@ -58,7 +59,7 @@ async fn a_narrow_chooses_among_new_messages() {
     );
     let own = own.await.ok()["id"].as_i64().unwrap();
     let direct = bob.send_direct(&[&ada], "@**Ada** hello").await;
-    let expected: [&[i64]; 16] = [
+    let expected: [&[i64]; 17] = [
         &[lunch, own],
         &[lunch, own],
         &[lunch, own],
@@ -74,6 +75,7 @@ async fn a_narrow_chooses_among_new_messages() {
         &[own],
         &[lunch],
         &[],
+        &[lunch, general, own, direct],
         &[lunch, general, own, direct],
     ];
     for ((queue, narrow), expected) in queues.iter_mut().zip(&narrows).zip(expected) {

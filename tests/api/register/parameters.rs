@@ -53,7 +53,7 @@ async fn registering_fails_as_published() {
     let guest = server.guest("guest").await;
     let cases = [
         (json!({"narrow": [["near", "5"]]}), "Operator near not supported."),
-        (json!({"narrow": [["channel", "x"], ["is", "followed"]]}), "Operator is not supported."),
+        (json!({"narrow": [["channel", "x"], ["is", "followed"]]}), "Operand followed not supported."),
         (json!({"narrow": "all"}), "narrow is not valid JSON"),
         (json!({"narrow": {}}), "narrow is not a list"),
         (json!({"event_types": "message"}), "event_types is not valid JSON"),
