@@ -8,7 +8,7 @@ use crate::domain::groups::permission::RealmGroup;
 use crate::domain::groups::realm_settings;
 use crate::domain::groups::realm_settings::RealmPermissionUpdated;
 use crate::domain::groups::setting::{Owner, SettingChange};
-use crate::domain::realm::settings::{MODERATION_REQUEST_CHANNEL_ID, RealmTable};
+use crate::domain::realm::settings::{MODERATION_REQUEST_CHANNEL_ID, PASSWORD_AUTH_ENABLED, RealmTable};
 use crate::domain::realm::user_ids;
 use crate::domain::rendering::render_one_description;
 use crate::domain::visibility::Scope;
@@ -20,13 +20,14 @@ use crate::types::{ChangedBy, Kind, Origin, Property, Role, StreamId, nearest_na
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use std::collections::BTreeMap;
 
 /// Parameters of `PATCH /realm` other than the settings and permissions.
 #[derive(Deserialize)]
 pub struct RealmParams {
-    /// An object with the names of login methods and booleans: whether each is enabled. Only owners may change it, and
-    /// `Email` has to stay enabled.
-    authentication_methods: Option<Map<String, Value>>,
+    /// An object with the names of login methods and booleans: whether each is enabled. Only owners may send it, and
+    /// only with the present values: the operator configures providers, and passwords stay as they are.
+    authentication_methods: Option<BTreeMap<String, bool>>,
     /// Always refused: the new subdomain of a demo organization, which this server has none of.
     string_id: Option<String>,
 }
@@ -44,8 +45,9 @@ pub async fn update(
     Params2(settings, Params2(permissions, other)): Params2<RealmSettings, Params2<RealmGroups, RealmParams>>,
 ) -> ApiResult<Reply<RealmUpdate>> {
     let rendered_description = render(&call.app, &call.caller, &call.info.origin, &settings).await?;
+    let has_providers = !call.app.options.oidc.is_empty();
     let job = move |tx: &mut Tx<'_>, caller: &Administrator| {
-        apply(tx, caller, settings, &permissions, &other, rendered_description)
+        apply(tx, caller, settings, &permissions, &other, rendered_description, has_providers)
     };
     Reply::data(&call.write(job).await?)
 }
@@ -84,9 +86,10 @@ pub async fn change_as_operator(
     };
     let Params2(settings, Params2(permissions, other)) = params?;
     let rendered = render(app, &owner, "", &settings).await?;
+    let has_providers = !app.options.oidc.is_empty();
     let changed = app.writer.run(move |tx| {
         tx.set_origin(Origin::OPERATOR);
-        apply(tx, &owner, settings, &permissions, &other, rendered)
+        apply(tx, &owner, settings, &permissions, &other, rendered, has_providers)
     });
     Ok(changed.await?.0)
 }
@@ -112,10 +115,13 @@ fn apply(
     permissions: &RealmGroups,
     other: &RealmParams,
     rendered_description: Option<String>,
+    has_providers: bool,
 ) -> ApiResult<RealmUpdate> {
     check_owner(caller, &settings, permissions, other)?;
     if let Some(methods) = &other.authentication_methods {
-        rules::check_authentication_methods(methods)?;
+        let mut present = BTreeMap::from([("Email", PASSWORD_AUTH_ENABLED.get(tx)?)]);
+        present.extend(has_providers.then_some(("OpenID Connect", true)));
+        rules::check_authentication_methods(methods, &present)?;
     }
     if other.string_id.is_some() {
         return Err(ApiError::bad_request("Must be a demo organization."));

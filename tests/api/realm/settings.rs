@@ -160,7 +160,7 @@ async fn joining_and_retention_settings_need_an_owner() {
     }
 }
 
-// conformance: realm-5
+// conformance: realm-5, realm-21
 #[tokio::test]
 async fn wrong_values_are_refused_as_published() {
     let server = TestServer::start().await;

@@ -136,6 +136,34 @@ async fn reusable_links_lead_only_to_the_provider_while_people_do_not_log_in_wit
     assert_eq!(browser.user().await, Some(json!("ada@example.com")));
 }
 
+// conformance: realm-21
+#[tokio::test]
+async fn the_listed_methods_are_accepted_and_not_changed() {
+    let (_provider, server, owner) = with_owner(false).await;
+    let listed = json!({"Email": true, "OpenID Connect": true});
+    owner.patch("/realm", json!({"authentication_methods": listed})).await.ok();
+    for (methods, msg) in [
+        (json!({"Email": false}), "At least one authentication method must be enabled."),
+        (json!({"Email": false, "OpenID Connect": true}), "Authentication method Email cannot be changed."),
+        (
+            json!({"Email": true, "OpenID Connect": false}),
+            "Authentication method OpenID Connect cannot be changed.",
+        ),
+        (
+            json!({"SAML": true}),
+            "Invalid authentication method: SAML. Valid methods are: ['Email', 'OpenID Connect']",
+        ),
+        (json!({"Email": 1}), "authentication_methods[\"Email\"] is not a boolean"),
+    ] {
+        let answer = owner.patch("/realm", json!({"authentication_methods": methods})).await;
+        answer.error(400, "BAD_REQUEST", msg);
+    }
+    server.set_realm_setting("password_auth_enabled", json!(false)).await;
+    let answer = owner.patch("/realm", json!({"authentication_methods": {"Email": true}})).await;
+    answer.error(400, "BAD_REQUEST", "Authentication method Email cannot be changed.");
+    owner.patch("/realm", json!({"authentication_methods": {"OpenID Connect": true}})).await.ok();
+}
+
 // conformance: auth-55
 #[tokio::test]
 async fn a_first_login_ends_what_another_person_has_of_the_account() {
