@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { updateFlags } from "../../web/js/api/endpoints.js";
 import { createMemo } from "../../web/js/lib/memo.js";
 import { distinct, effect, flush, scope, signal } from "../../web/js/lib/signal.js";
 import { actionOfEnter, asBlock, asCode, fenced, hasEnd, isInCode, nextItem, openFences, pastedLink, placeOf, prefixed, sendHint, wrapped } from "../../web/js/lib/text_edits.js";
@@ -965,6 +966,25 @@ describe("reading", () => {
     fails = false;
     await reading.markNarrow(topicTerms(10, "a"), "add");
     assert.deepEqual(sent, [[1, 2], [1, 2], "oldest", "77"]);
+    flush();
+  });
+
+  it("are sent at once when the page is left, in requests that outlive it", async () => {
+    const unread = [{ stream_id: 10, topic: "a", unread_message_ids: [1, 2] }];
+    const store = storeWith({ unread_msgs: { streams: unread, pms: [], huddles: [], mentions: [] } });
+    const requests = [];
+    const before = { fetch: globalThis.fetch, document: globalThis.document };
+    Object.assign(globalThis, { document: { cookie: "" }, fetch: (path, { body, keepalive }) => {
+      requests.push([path, JSON.parse(body.get("messages")), keepalive]);
+      return new Promise(() => {});
+    } });
+    const reading = createReading(store, { isTransient: () => true, requestTerms: (terms) => terms, updateFlags, updateFlagsForNarrow: async () => ({ found_newest: true, last_processed_id: null }) });
+    for (const id of [1, 2]) {
+      reading.mark([id]);
+      reading.flush();
+    }
+    Object.assign(globalThis, before);
+    assert.deepEqual(requests, [1, 2].map((id) => ["/json/messages/flags", [id], true]));
     flush();
   });
 });

@@ -141,8 +141,12 @@ export const sendMessage = (params) => post("/messages", params);
 export const deleteMessage = (id) => del(`/messages/${id}`, {}, { keepalive: true });
 /** @param {string} content */
 export const renderMessage = (content) => post("/messages/render", { content });
+/** The most messages of a request that outlives the page: browsers refuse a `keepalive` request of more than 64 KiB. */
+const MAX_KEPT_ALIVE = 1000;
+
 /** @param {number[]} messages @param {"add" | "remove"} op @param {string} flag */
-export const updateFlags = (messages, op, flag) => post("/messages/flags", { messages, op, flag });
+export const updateFlags = (messages, op, flag) =>
+  post("/messages/flags", { messages, op, flag }, { keepalive: messages.length <= MAX_KEPT_ALIVE });
 /** @param {Params} params */
 export const updateFlagsForNarrow = (params) => post("/messages/flags/narrow", params);
 /** @param {number} id @param {Params} emoji */

@@ -50,8 +50,12 @@ export function createReading(store, { updateFlags, updateFlagsForNarrow, reques
   }
 
   return {
-    /** Sends what waits now. */
-    flush: () => void send(),
+    /** Sends what waits now, without waiting for requests under way: the page is left. */
+    flush() {
+      clearTimeout(timer);
+      const [before, now] = [marking, sendNow()];
+      marking = now.then(() => before);
+    },
     /** @param {number[]} ids */
     mark(ids) {
       const unread = ids.filter((id) => !store.messages.byId.get(id)?.flags.includes("read") || store.unreadOf.has(id));
