@@ -1,7 +1,7 @@
 //! `GET /server_settings`: settings that clients read before login.
 
 use crate::api::resource::Resource;
-use crate::domain::{access, images, realm};
+use crate::domain::{access, images, invites, realm};
 use crate::http::params::NoParams;
 use crate::http::{ANYONE, Anyone, ApiError, ApiResult, OtherReply, Read, Reply, Route, unpacked};
 use crate::oidc::Provider;
@@ -100,6 +100,8 @@ pub struct ServerSettings {
     realm_description: String,
     /// True if channels can be read without an account.
     realm_web_public_access_enabled: bool,
+    /// True if people can sign up at `/register/` without an invitation. An extension.
+    realm_sign_up_enabled: bool,
 }
 
 /// A provider of single sign-on.
@@ -158,5 +160,6 @@ fn server_settings(read: &Read<'_, Anyone>, _params: NoParams) -> ApiResult<Repl
         realm_icon: images::realm::RealmImage::Icon.url(&settings),
         realm_description: text("rendered_description"),
         realm_web_public_access_enabled: access::visitors::are_admitted(read)?,
+        realm_sign_up_enabled: invites::sign_up::is_open(read)?,
     })
 }

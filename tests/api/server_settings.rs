@@ -36,6 +36,7 @@ async fn a_client_finds_all_that_it_needs_to_log_in() {
         "realm_icon": "/static/images/organization.png",
         "realm_description": "",
         "realm_web_public_access_enabled": false,
+        "realm_sign_up_enabled": false,
     });
     let sorted = |value: &Value| {
         let mut members: Vec<_> = value.as_object().unwrap().clone().into_iter().collect();

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { choose, clickText, eventually, onField, setUp, until, untilEqual, untilText, untilToast } from "./harness.js";
+import { choose, clickText, eventually, onElement, onField, setUp, until, untilEqual, untilText, untilToast } from "./harness.js";
 
 // Nothing listens there: letters wait.
 const SENDS = ["--smtp-url", "smtp://127.0.0.1:1?tls=none", "--mail-from", "chat@example.com"];
@@ -76,6 +76,28 @@ describe("mail", () => {
     const eva = await as("Eva", "#organization/organization-settings");
     const isDisabled = (label) => onField(eva, label, (control) => control.disabled);
     assert.deepEqual([await isDisabled("People cannot join with disposable email addresses"), await isDisabled("Send a weekly digest to people who were away")], [true, false]);
+  });
+});
+
+describe("people without an account", () => {
+  it("sign up where no invitation is required", async () => {
+    const { server } = bench;
+    const page = await bench.open();
+    const choices = () => onElement(page, ".login", (login) => login.innerText);
+    await server.call("Ada", "PATCH", "/realm", { invite_required: true });
+    await page.goto(`${server.url}/login/`);
+    assert.doesNotMatch(await choices(), /Sign up/);
+    await server.call("Ada", "PATCH", "/realm", { invite_required: false });
+    await page.goto(`${server.url}/login/`);
+    assert.match(await choices(), /No account yet\? Sign up/);
+
+    // Visitors are offered it where they need an account.
+    const id = await server.channel("square", ["Ada"]);
+    await server.call("Ada", "PATCH", "/realm", { enable_spectator_access: true });
+    await server.call("Ada", "PATCH", `/streams/${id}`, { is_web_public: true });
+    await page.goto(`${server.url}/#settings/profile`);
+    await clickText(page, "dialog a", "Sign up");
+    await untilText(page, "h1", "Sign up");
   });
 });
 

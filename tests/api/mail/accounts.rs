@@ -371,9 +371,12 @@ async fn a_link_for_a_new_address_ends_with_another_key_or_session() {
 async fn people_sign_up_with_a_proven_address_where_the_organization_is_open() {
     let (server, mut sink) = start().await;
     let owner = server.owner().await;
-    assert_eq!(open(&server, "/register/").await.status, 404, "an invitation is needed");
-    owner.patch("/realm", json!({"invite_required": false})).await.ok();
-    assert_eq!(open(&server, "/register/").await.status, 200);
+    for (is_required, status) in [(true, 404), (false, 200)] {
+        owner.patch("/realm", json!({"invite_required": is_required})).await.ok();
+        assert_eq!(open(&server, "/register/").await.status, status);
+        let settings = server.anonymous().get("/server_settings", ()).await.ok();
+        assert_eq!(settings["realm_sign_up_enabled"], !is_required);
+    }
     for email in ["no address", "x@yopmail.com"] {
         let answer = submit(&server, "/register/", json!({"email": email})).await;
         assert_eq!(answer.status, 400, "{email}");

@@ -206,6 +206,8 @@ async fn without_a_mail_server_all_is_as_before() {
     owner.email = "changed@example.com".to_owned();
     assert_eq!(owner.get("/users/me", ()).await.ok()["delivery_email"], "changed@example.com");
     owner.patch("/realm", json!({"invite_required": false})).await.ok();
+    let settings = server.anonymous().get("/server_settings", ()).await.ok();
+    assert_eq!(settings["realm_sign_up_enabled"], false);
     for path in ["/register/", "/accounts/home/"] {
         assert_eq!(open(&server, path).await.status, 404, "{path}");
         assert_eq!(submit(&server, path, json!({"email": "x@example.com"})).await.status, 404, "{path}");

@@ -9,6 +9,7 @@ import { h } from "../lib/dom.js";
 import { t } from "../lib/words.js";
 import { field } from "./form_parts.js";
 import { ownPath } from "./parts.js";
+import { signUpLink } from "./visitor.js";
 
 /** Shows the page, and goes on once the session has begun. @param {HTMLElement} root @returns {Promise<void>} */
 export async function showLogin(root) {
@@ -80,7 +81,9 @@ export async function showLogin(root) {
             ),
           settings?.realm_web_public_access_enabled &&
             h("p", { class: "login__visit" }, h("a", { href: visitPath() }, t("View without an account"))),
-          hint(t("No account yet?"), t("Ask a member for an invitation link. It opens a page where you can join.")),
+          settings?.realm_sign_up_enabled
+            ? h("p", { class: "login__visit" }, t("No account yet?"), " ", signUpLink())
+            : hint(t("No account yet?"), t("Ask a member for an invitation link. It opens a page where you can join.")),
         ),
       ),
     );

@@ -20,6 +20,9 @@ const showDialog = opensOnDemand(async () => (await import("./popover.js")).show
 /** What a visitor may open above the page: help. */
 const OVERLAYS = ["keyboard-shortcuts", "message-formatting", "search-operators", "about-zulip"];
 
+/** Whether people can create an account without an invitation. */
+let maySignUp = false;
+
 /** The login page, which leads back to this place. */
 export const loginPath = () => `/login/?next=${encodeURIComponent(`/${location.hash}`)}`;
 
@@ -36,6 +39,9 @@ export const loginLink = (words, kind = "") =>
     words,
   );
 
+/** The page where people create an account. @param {string} [kind] */
+export const signUpLink = (kind = "") => h("a", { class: kind, href: "/register/" }, t("Sign up"));
+
 /** Says that an account is needed. */
 export function askToLogIn() {
   if (document.querySelector("dialog[open].dialog--login")) return;
@@ -43,7 +49,7 @@ export function askToLogIn() {
     t("Log in"),
     () => [
       h("p", null, t("You are reading without an account. To write, to react and to see everything, log in.")),
-      h("p", { class: "choices" }, loginLink(t("Log in"), "button--primary")),
+      h("p", { class: "choices" }, loginLink(t("Log in"), "button--primary"), maySignUp && signUpLink("button")),
     ],
     { class: "dialog--login" },
   );
@@ -133,5 +139,6 @@ export function setScheme({ store }, scheme) {
 export async function mayVisit(serverSettings) {
   if (location.pathname !== "/") return false;
   const settings = await serverSettings().catch(() => null);
+  maySignUp = settings?.realm_sign_up_enabled === true;
   return settings?.realm_web_public_access_enabled === true;
 }
