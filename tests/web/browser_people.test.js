@@ -227,6 +227,21 @@ describe("open invitations", () => {
     for (const { id } of (await bench.server.call("Ada", "GET", "/invites")).invites) await bench.server.call("Ada", "DELETE", `/invites/multiuse/${id}`);
     await until(ada, () => !document.querySelector("dialog .row"));
   });
+
+  it("are revoked after a question, each under its name", async () => {
+    await bench.server.call("Ada", "POST", "/invites", { invitee_emails: "flo@example.com", stream_ids: [] });
+    await bench.server.call("Ada", "POST", "/invites/multiuse", { invite_expires_in_minutes: "null" });
+    const ada = await as("Ada", "#invite");
+    await untilAllEqual(ada, "dialog .row [aria-label^='Revoke']", (buttons) => buttons.map((one) => one.ariaLabel).toSorted(), ["Revoke Link for several people. As Member. Does not expire", "Revoke flo@example.com"]);
+    const open = async () => (await bench.server.call("Ada", "GET", "/invites")).invites.length;
+    await clickButton(ada, "Revoke flo@example.com");
+    await clickText(ada, "dialog.dialog--small button", "Cancel");
+    assert.equal(await open(), 2);
+    await clickButton(ada, "Revoke flo@example.com");
+    await clickText(ada, "dialog.dialog--small .button--danger", "Revoke");
+    await eventually(async () => assert.equal(await open(), 1));
+    await untilAllEqual(ada, "dialog .row [aria-label^='Revoke']", (buttons) => buttons.length, 1);
+  });
 });
 
 describe("people", () => {

@@ -138,29 +138,38 @@ export function devices(app) {
     )
       show();
   };
+  /** The row of a login. @param {string} client @param {string} use When and where it was used. @param {(() => Promise<unknown>) | null} end */
+  const login = (client, use, end) =>
+    row(
+      end ? client : t("{client} (this browser)", { client }),
+      use,
+      // Several logins can have the same name.
+      end &&
+        button(t("Log out"), async () => (await session.attempt(end())) && show(), "small", {
+          "aria-label": t("Log out {name}", { name: client }),
+          title: use,
+        }),
+    );
+  const time = (/** @type {number} */ seconds) => fullTime(seconds, is24);
   const place = later(
     app,
     api.listKeys,
     ({ sessions, current_session_id: current, api_keys: keys }) => [
       rows([
-        ...sessions.map((one) =>
-          row(
-            one.id === current ? t("{client} (this browser)", { client: one.client }) : one.client,
-            t("Since {time}, last used {last} from {address}", {
-              time: fullTime(one.date_created, is24),
-              last: fullTime(one.last_used, is24),
-              address: one.address,
-            }),
-            one.id !== current && button(t("Log out"), async () => (await session.attempt(api.endSession(one.id))) && show(), "small"),
+        ...sessions.map(({ id, client, address, date_created: created, last_used }) =>
+          login(
+            client,
+            t("Since {time}, last used {last} from {address}", { time: time(created), last: time(last_used), address }),
+            id === current ? null : () => api.endSession(id),
           ),
         ),
-        ...keys.map((key) =>
-          row(
-            key.client,
-            key.last_used
-              ? t("Since {time}, last used {last}", { time: fullTime(key.date_created, is24), last: fullTime(key.last_used, is24) })
-              : t("Since {time}", { time: fullTime(key.date_created, is24) }),
-            button(t("Log out"), async () => (await session.attempt(api.revokeKey(key.id))) && show(), "small"),
+        ...keys.map(({ id, client, date_created: created, last_used }) =>
+          login(
+            client,
+            last_used
+              ? t("Since {time}, last used {last}", { time: time(created), last: time(last_used) })
+              : t("Since {time}", { time: time(created) }),
+            () => api.revokeKey(id),
           ),
         ),
       ]),

@@ -15,7 +15,7 @@ import { later } from "./load_state.js";
 import { select } from "./parts.js";
 import { linkField } from "./password_link.js";
 import { channelsPicker, groupsPicker, pickerField } from "./pickers.js";
-import { showDialog } from "./popover.js";
+import { confirm, showDialog } from "./popover.js";
 
 /** @typedef {import("../../types/app.js").App} App */
 
@@ -141,14 +141,21 @@ function openInvite(app, invite) {
     const reply = await session.attempt(resendInvite(invite.id));
     if (reply) session.tell(`${t("A new link was created. The old one no longer works.")} ${placeOfLinks(app)}`);
   };
-  const revoke = () => session.attempt(revokeInvite(invite.id, invite.is_multiuse));
   const { email, link_url: link } = invite;
+  const name = email ?? t("Link for several people");
+  const terms = `${t("As {role}.", { role: roleNames()[invite.invited_as] })} ${until}`;
+  const revoke = async () => {
+    const words = t("The link stops working immediately. People who have joined with it stay.");
+    if (await confirm(t("Revoke {name}?", { name }), words, t("Revoke"), { isDanger: true }))
+      await session.attempt(revokeInvite(invite.id, invite.is_multiuse));
+  };
   return row(
-    email ?? t("Link for several people"),
-    `${t("As {role}.", { role: roleNames()[invite.invited_as] })} ${until}`,
+    name,
+    terms,
     link && iconButton("copy", t("Copy link"), { onclick: () => void app.copy(link, t("Link copied.")) }),
     email && iconButton("refresh", t("New link for {email}", { email }), { onclick: () => void renew() }),
-    iconButton("trash", t("Revoke"), { onclick: () => void revoke() }),
+    // Links for several people differ by their terms.
+    iconButton("trash", t("Revoke {name}", { name: email ?? `${name}. ${terms}` }), { onclick: () => void revoke() }),
   );
 }
 
