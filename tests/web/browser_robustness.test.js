@@ -232,6 +232,26 @@ describe("a list of tasks", () => {
   });
 });
 
+/** A function that lets the server forget the event queue of a page, runs what events then lack, and waits until there is a new queue. */
+function losing(page) {
+  const queues = [];
+  page.on("response", (response) => {
+    if (new URL(response.url()).pathname === "/json/register") response.json().then(({ queue_id: id }) => queues.push(id), () => {});
+  });
+  return async (meanwhile) => {
+    await eventually(() => assert.ok(queues.length > 0));
+    const [queue] = queues.splice(0).toReversed();
+    const deleted = await page.evaluate(async (id) => {
+      const token = document.cookie.split("teamchat_csrf=")[1].split(";")[0];
+      return (await fetch("/json/events", { method: "DELETE", body: new URLSearchParams({ queue_id: id }), headers: { "X-CSRFToken": token } })).status;
+    }, queue);
+    assert.equal(deleted, 200);
+    await meanwhile();
+    await wake(page);
+    await eventually(() => assert.ok(queues.length > 0));
+  };
+}
+
 describe("a view that is left open", () => {
   const focus = (page, value) => page.evaluate((is) => {
     document.hasFocus = () => is;
@@ -268,10 +288,7 @@ describe("a view that is left open", () => {
     for (let number = 0; number < 150; number++) ids.push((await bench.server.send("Bob", "general", "expiry", `Line ${number}`)).id);
     const ada = await bench.open();
     ada.expected.push(/400 \(Bad Request\)/);
-    const queues = [];
-    ada.on("response", (response) => {
-      if (new URL(response.url()).pathname === "/json/register") response.json().then(({ queue_id: id }) => queues.push(id), () => {});
-    });
+    const loseQueue = losing(ada);
     await enter(ada, bench.server, "Ada");
     await go(ada, await at("general", "expiry"));
     await untilText(ada, ".message-row", "Line 149");
@@ -286,17 +303,23 @@ describe("a view that is left open", () => {
       return [...document.querySelectorAll(".message-row")].find((row) => row.getBoundingClientRect().bottom > edge + 4).dataset.id;
     });
     const before = await place();
-    const [queue] = queues.splice(0).toReversed();
-    const deleted = await ada.evaluate(async (id) => {
-      const token = document.cookie.split("teamchat_csrf=")[1].split(";")[0];
-      return (await fetch("/json/events", { method: "DELETE", body: new URLSearchParams({ queue_id: id }), headers: { "X-CSRFToken": token } })).status;
-    }, queue);
-    assert.equal(deleted, 200);
-    await bench.server.send("Bob", "general", "expiry", "Meanwhile");
-    await wake(ada);
-    await eventually(() => assert.ok(queues.length > 0));
+    await loseQueue(() => bench.server.send("Bob", "general", "expiry", "Meanwhile"));
     await untilText(ada, ".message-row", "Meanwhile");
     assert.equal(await place(), before);
+  });
+
+  it("keeps the text of its filter when the queue has expired, and lists what came meanwhile", async () => {
+    const ada = await bench.open();
+    ada.expected.push(/400 \(Bad Request\)/);
+    const loseQueue = losing(ada);
+    await enter(ada, bench.server, "Ada");
+    for (const [view, filter] of [["inbox", "Filter the inbox"], ["recent", "Filter recent conversations"]]) {
+      await go(ada, `#${view}`);
+      await typeInto(ada, `[aria-label="${filter}"]`, `lost ${view}`);
+      await loseQueue(() => bench.server.send("Bob", "general", `lost ${view}`, "Meanwhile"));
+      await untilAllEqual(ada, ".conversation__name", (names) => names.map((name) => name.textContent), [`lost ${view}`]);
+      await untilEqual(ada, `[aria-label="${filter}"]`, (input) => [input.value, document.activeElement === input], [`lost ${view}`, true]);
+    }
   });
 
   it("stays at what comes while the window has no focus, and marks only what was on the screen as read", async () => {

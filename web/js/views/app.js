@@ -192,6 +192,7 @@ function followRoute(app, middle) {
   const { store, route, composer } = app;
   /** @type {() => void} */
   let endView = () => {};
+  let hasFailed = false;
 
   /** @param {Route} current */
   function show(current) {
@@ -200,6 +201,7 @@ function followRoute(app, middle) {
     app.timeline = null;
     endView();
     endView = () => {};
+    hasFailed = false;
     middle.dataset.view = current.kind;
     const hadFocus = middle.contains(document.activeElement);
     try {
@@ -209,6 +211,7 @@ function followRoute(app, middle) {
     } catch (error) {
       console.error("the view cannot be shown", error);
       app.timeline = null;
+      hasFailed = true;
       fill(middle, failure(t("This view")));
     }
     setShown(current);
@@ -225,9 +228,12 @@ function followRoute(app, middle) {
   /** @type {Route | null} */
   let shown = null;
 
-  /** Whether the view stays although the queue was lost: it fetches what is around the reading position. @param {Route} current */
+  /** Whether the view stays although the queue was lost: a timeline fetches what is around the reading position, and lists keep the text
+   * of their filters. @param {Route} current */
   const staysOpen = (current) =>
-    app.timeline?.isReading() === true && isKnownRoute(store, current) && JSON.stringify(current) === JSON.stringify(shown);
+    (current.kind === "narrow" ? app.timeline?.isReading() === true : !hasFailed) &&
+    isKnownRoute(store, current) &&
+    JSON.stringify(current) === JSON.stringify(shown);
 
   const latest = distinct(() => route.value);
   effect(() => {

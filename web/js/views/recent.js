@@ -7,7 +7,7 @@ import { fill, h, icon } from "../lib/dom.js";
 import { plainList } from "../lib/keyed_list.js";
 import { createMemo } from "../lib/memo.js";
 import { asList, parseJson } from "../lib/parse.js";
-import { effect, signal } from "../lib/signal.js";
+import { effect, signal, untracked } from "../lib/signal.js";
 import { keep, kept } from "../lib/storage.js";
 import { t } from "../lib/words.js";
 import { today } from "../platform/lifecycle.js";
@@ -62,6 +62,8 @@ export function createRecent(app) {
         range.version.value;
         today.value;
         for (const area of /** @type {const} */ (["unread", "userTopics", "channels"])) store.on(area);
+        // The queue was lost, or messages have moved here.
+        if (range.isStale && load.state.peek().kind === "ready") untracked(() => void load.start());
         const rows = recentRows(store, range.ids, { filter: text.value, only: only.value }, memo);
         keepFocus(host, () => list.set(rows));
         older.hidden = !range.isLoaded || range.hasOldest;
