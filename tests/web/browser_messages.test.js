@@ -121,6 +121,21 @@ describe("pictures", () => {
     }
   });
 
+  it("leave nothing in the text if the page is loaded again before they have arrived", async () => {
+    const path = join(tmpdir(), `teamchat-web-cut-${process.pid}.txt`);
+    writeFileSync(path, "text");
+    const where = await at("general", "cut short");
+    const ada = await as("Ada", where);
+    await typeInto(ada, ".composer .editor__text", "Look at this");
+    await ada.evaluate(() => { XMLHttpRequest.prototype.send = () => {}; });
+    const input = await ada.waitForSelector(".composer input[type=file]");
+    await input.uploadFile(path);
+    await until(ada, () => Object.entries(localStorage).some(([name, text]) => name.includes("/drafts/") && text.includes("Uploading")));
+    await ada.reload();
+    await untilEqual(ada, ".composer .editor__text", (area) => area.value.trim(), "Look at this");
+    await until(ada, () => !Object.entries(localStorage).some(([name, text]) => (name + text).includes("Uploading")));
+  });
+
   // Only Chromium can be made slow.
   it("are chosen with the button, and an upload can be cancelled", { skip: IS_FIREFOX }, async () => {
     const ada = await as("Ada", await at("general", "files"));

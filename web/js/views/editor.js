@@ -12,7 +12,7 @@ import { attachDrop, attachKeys, attachPaste } from "./editor_input.js";
 import { editorToolbar } from "./editor_toolbar.js";
 import { contentElement } from "./message_content.js";
 import { showTimeDialog } from "./on_demand.js";
-import { startUploads } from "./uploads.js";
+import { removeInterrupted, startUploads } from "./uploads.js";
 
 /** @typedef {import("../../types/app.js").App} App */
 /** @typedef {import("../../types/app.js").Editor} Editor */
@@ -190,6 +190,7 @@ function createUploadBox(app, textarea, { insertBlock, changed }) {
     if (box === textarea) changed();
     else box.dispatchEvent(new Event("input"));
   }
+  removeInterrupted(app, replaceText);
 
   /** @param {File[]} files */
   const start = (files) => startUploads(app, files, { host, insert: insertBlock, replaceText });

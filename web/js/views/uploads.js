@@ -5,7 +5,9 @@
 
 import { upload } from "../api/upload.js";
 import { h, iconButton } from "../lib/dom.js";
+import { keep, kept, names } from "../lib/storage.js";
 import { t } from "../lib/words.js";
+import { tabs } from "../platform/lifecycle.js";
 
 /** @typedef {import("../../types/app.js").App} App */
 
@@ -22,6 +24,27 @@ function newPlaceholder(name) {
   return placeholder;
 }
 
+/** Where the placeholders of a tab are kept, which outlive it in drafts. @param {App} app */
+const keptUnder = ({ store }) => `${store.selfId}/uploads/`;
+
+/** Kept placeholders of other tabs whose end is awaited. @type {Set<string>} */
+const awaited = new Set();
+
+/** Removes from texts the placeholders of uploads that ended with their tab.
+ * @param {App} app @param {(before: string, after: string) => void} replaceText */
+export function removeInterrupted(app, replaceText) {
+  const prefix = keptUnder(app);
+  for (const name of names(prefix)) {
+    const tab = name.slice(prefix.length).split("/")[0];
+    if (tab === tabs.id || awaited.has(name)) continue;
+    awaited.add(name);
+    tabs.whenEnded(tab, () => {
+      replaceText(kept(name) ?? "", "");
+      keep(name, null);
+    });
+  }
+}
+
 /** @param {App} app @param {File[]} files
  * @param {{ host: HTMLElement, insert: (text: string) => void, replaceText: (before: string, after: string) => void }} where */
 export function startUploads(app, files, { host, insert, replaceText }) {
@@ -34,6 +57,8 @@ export function startUploads(app, files, { host, insert, replaceText }) {
     }
     const name = file.name || "pasted.png";
     const placeholder = newPlaceholder(name);
+    const keptAs = `${keptUnder(app)}${tabs.id}/${placeholder}`;
+    keep(keptAs, placeholder);
     insert(placeholder);
     const progress = h("progress", { max: "1", value: 0, "aria-label": t("Upload of {name}", { name }) });
     const running = upload(file, (fraction) => {
@@ -57,6 +82,7 @@ export function startUploads(app, files, { host, insert, replaceText }) {
       })
       .finally(() => {
         placeholders.delete(placeholder);
+        keep(keptAs, null);
         row.remove();
       });
   }
