@@ -5,7 +5,7 @@ import { writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { act, chooseFrom, click, clickButton, clickText, compose, countOf, enter, eventually, fillIn, focusOn, intercept, IS_FIREFOX, onElement, onElements, press, pressOn, setUp, typeInto, until, untilEqual, untilFocus, untilStable, untilText, untilToast, wake } from "./harness.js";
+import { act, chooseFrom, click, clickButton, clickText, compose, countOf, enter, eventually, fillIn, focusOn, intercept, IS_FIREFOX, onElement, onElements, press, pressOn, setUp, typeInto, until, untilAllEqual, untilEqual, untilFocus, untilStable, untilText, untilToast, wake } from "./harness.js";
 
 const bench = setUp();
 const { as, at, go } = bench;
@@ -89,6 +89,16 @@ describe("pictures", () => {
     await go(ada, await at("general", "places"));
     await ada.waitForSelector(".message_inline_image img");
     await eventually(async () => assert.deepEqual(await size(ada), await size(bob)));
+  });
+
+  it("of other sites are shown as links", async () => {
+    const lines = ["https://a.example/1.png", "[two](https://a.example/2.png)", "https://a.example/3.mp4", "![four](https://a.example/4.mp3)"];
+    await bench.server.send("Bob", "general", "sites", lines.join("\n\n"));
+    const ada = await as("Ada", await at("general", "sites"));
+    const links = (all) => all.map((link) => `${link.textContent} ${link.getAttribute("href")}`);
+    const expected = ["https://a.example/1.png https://a.example/1.png", "two https://a.example/2.png", "https://a.example/3.mp4 https://a.example/3.mp4", "four https://a.example/4.mp3"];
+    await untilAllEqual(ada, ".message-row .content a", links, expected);
+    assert.equal(await countOf(ada, ".message_inline_image"), 0);
   });
 
   it("arrive in the text that they belong to, also while another conversation is open", async () => {

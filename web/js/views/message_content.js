@@ -36,6 +36,13 @@ const LONG_FORMULA = 40;
 export function parseHtml(html) {
   const template = document.createElement("template");
   template.innerHTML = policy.createHTML(withoutStyles(html));
+  // In the document, they would be requested, which the policy of the page refuses.
+  for (const media of template.content.querySelectorAll("img, video, audio")) {
+    const url = media.getAttribute("src");
+    if (!isForeign(url)) continue;
+    media.removeAttribute("src");
+    if (url) media.setAttribute("data-foreign", url);
+  }
   return /** @type {DocumentFragment} */ (document.adoptNode(template.content));
 }
 
@@ -113,7 +120,7 @@ function refine(app, root, message) {
   each("a", (element) => refineLink(app, /** @type {HTMLAnchorElement} */ (element)));
   each("img", (element) => refineImage(app, /** @type {HTMLImageElement} */ (element)));
   each("video, audio", (element) => {
-    if (isForeign(element.getAttribute("src"))) element.remove();
+    if (isForeign(element.getAttribute("src"))) showLink(element);
     else {
       element.setAttribute("controls", "");
       element.setAttribute("preload", "metadata");
@@ -201,12 +208,27 @@ function nameChannel(store, link, hash) {
   if (topic === "" && general instanceof HTMLElement) general.textContent = emptyTopicName(store);
 }
 
+/** Shows a link in place of a file of another site, which the policy of the page does not load. A preview goes if the text has its link.
+ * @param {HTMLElement} media */
+function showLink(media) {
+  const box = media.closest(".message_inline_image");
+  const link = box?.querySelector("a");
+  const url = link?.getAttribute("href") ?? media.dataset.foreign ?? "";
+  const others = [...(box?.closest(".content")?.querySelectorAll("a") ?? [])].filter((other) => other !== link);
+  if (!/^https?:/.test(url) || others.some((other) => other.getAttribute("href") === url)) {
+    (box ?? media).remove();
+    return;
+  }
+  const shown = h("a", { href: url, target: "_blank", rel: "noopener noreferrer" }, box ? url : media.title || url);
+  if (box) box.replaceWith(h("p", { dir: "auto" }, shown));
+  else media.replaceWith(shown);
+}
+
 /** @param {App} app @param {HTMLImageElement} image */
 function refineImage({ store }, image) {
   if (isForeign(image.getAttribute("src"))) {
     const link = image.closest("a");
-    const box = image.closest(".message_inline_image");
-    if (box) box.remove();
+    if (image.closest(".message_inline_image")) showLink(image);
     else image.replaceWith(link ? image.alt || link.href : image.alt);
     return;
   }
