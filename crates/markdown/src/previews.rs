@@ -11,8 +11,7 @@ use super::{
 /// A message with more distinct links has no previews.
 const MAX_LINKS: usize = 24;
 
-const IMAGE_EXTENSIONS: [&str; 9] =
-    [".avif", ".bmp", ".gif", ".jpe", ".jpeg", ".jpg", ".png", ".tiff", ".webp"];
+const IMAGE_EXTENSIONS: [&str; 7] = [".bmp", ".gif", ".jpe", ".jpeg", ".jpg", ".png", ".webp"];
 const VIDEO_EXTENSIONS: [&str; 2] = [".mp4", ".webm"];
 
 /// The links of a message.
@@ -148,20 +147,22 @@ impl Previews<'_> {
         let shown = text_content(&link.children);
         let same_text = shown == url.as_str();
         let title = (!same_text).then_some(shown);
-        let (preview, may_replace) = if let Some(path_id) = url.path_id() {
+        let (preview, replaces_link) = if let Some(path_id) = url.path_id() {
             let file = self.directory.uploaded_file(path_id)?;
-            (uploaded(url, &file, title)?, true)
+            (uploaded(url, &file, title)?, same_text)
         } else if !url.is_external() {
             return None;
         } else if url.has_extension(&VIDEO_EXTENSIONS) {
-            (video(url, title, &self.external(url)?), true)
-        } else if url.has_extension(&IMAGE_EXTENSIONS) {
-            (picture(url, title, vec![Attribute::Src(self.external(url)?)]), true)
+            (video(url, title, &self.external(url)?), same_text)
+        } else if let Some((source, is_linked)) = picture_source(url) {
+            let image = vec![Attribute::Src(self.external(&source)?)];
+            let (link, title) = if is_linked { (&source, None) } else { (url, title) };
+            (picture(link, title, image), same_text || is_linked)
         } else {
             (youtube(url, &|picture| self.directory.external_media_url(picture))?, false)
         };
         self.any = true;
-        Some((preview, same_text && may_replace))
+        Some((preview, replaces_link))
     }
 
     fn external(&self, url: &SafeUrl) -> Option<SafeUrl> {
@@ -219,6 +220,34 @@ fn uploaded(url: &SafeUrl, file: &UploadedFile, title: Option<String>) -> Option
     Some(picture(url, title, image))
 }
 
+/// Returns the address of the picture that a link shows, and whether the preview links to it instead of the page that was
+/// typed. Some sites have pages whose addresses look like pictures. `None` if the link is no picture.
+fn picture_source(url: &SafeUrl) -> Option<(SafeUrl, bool)> {
+    let (scheme, rest) = url.as_str().split_once("://")?;
+    let (host, path) = rest.split_once('/')?;
+    if !url.has_extension(&IMAGE_EXTENSIONS) || host == "pasteboard.co" {
+        return None;
+    }
+    let is_of = |site: &str| host.strip_suffix(site).is_some_and(|sub| sub.is_empty() || sub.ends_with('.'));
+    let page = path.split(['?', '#']).next().unwrap_or_default();
+    let (source, is_linked) = if is_of("github.com")
+        && let [owner, repository, "blob", file] = page.splitn(4, '/').collect::<Vec<_>>().as_slice()
+    {
+        (format!("https://raw.githubusercontent.com/{owner}/{repository}/{file}"), false)
+    } else if host.ends_with(".wikipedia.org")
+        && let Some(name) = path.strip_prefix("wiki/File:")
+    {
+        (format!("{scheme}://{host}/wiki/Special:FilePath/File:{name}"), true)
+    } else if is_of("dropbox.com") && page.starts_with("scl/fi/") {
+        let address = url.as_str().split('#').next().unwrap_or_default();
+        let separator = if address.contains('?') { '&' } else { '?' };
+        (format!("{address}{separator}raw=1"), true)
+    } else {
+        return Some((url.clone(), false));
+    };
+    Some((SafeUrl::from_text(&source)?, is_linked))
+}
+
 /// Creates the preview of a YouTube video, with the still picture of the platform.
 fn youtube(url: &SafeUrl, media_url: &dyn Fn(&str) -> String) -> Option<Node> {
     let id = youtube_id(url.as_str())?;
@@ -238,12 +267,17 @@ fn youtube_id(url: &str) -> Option<&str> {
             .iter()
             .find_map(|prefix| path.strip_prefix(prefix))
             .or_else(|| {
-                let query = path.strip_prefix("watch?")?.split('#').next()?;
-                query.split('&').find_map(|parameter| parameter.strip_prefix("v="))
+                let (page, query) = path.split('#').next()?.split_once('?')?;
+                let name = match page {
+                    "watch" | "watch_popup" => "v=",
+                    "watch_videos" => "video_ids=",
+                    _ => return None,
+                };
+                query.split('&').find_map(|parameter| parameter.strip_prefix(name))
             })?,
         _ => return None,
     };
-    let id = after.split(['?', '&', '#', '/']).next()?;
+    let id = after.split(['?', '&', '#', '/', ',']).next()?;
     (id.len() == 11 && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_')))
         .then_some(id)
 }
@@ -260,6 +294,8 @@ mod tests {
             "https://youtu.be/0c46YHS3RY8?t=1",
             "https://www.youtube.com/embed/0c46YHS3RY8",
             "https://www.youtube.com/shorts/0c46YHS3RY8",
+            "https://www.youtube.com/watch_popup?v=0c46YHS3RY8",
+            "https://www.youtube.com/watch_videos?video_ids=0c46YHS3RY8,nOJgD4fcZhI",
         ] {
             assert_eq!(youtube_id(url), Some("0c46YHS3RY8"), "{url}");
         }

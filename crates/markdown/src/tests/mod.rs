@@ -425,6 +425,30 @@ fn previews_follow_their_links() {
     assert!(!render(&many.join("\n"), &TestDirectory::default()).has_image);
 }
 
+// conformance: md-68
+#[test]
+fn previews_have_the_addresses_of_pictures() {
+    let preview = |link: &str, source: &str| {
+        format!(r#"<div class="message_inline_image"><a href="{link}"><img src="{source}"></a></div>"#)
+    };
+    let github = "https://github.com/o/r/blob/main/docs/a.png";
+    let raw = "https://raw.githubusercontent.com/o/r/main/docs/a.png";
+    assert_eq!(html_of(github), preview(github, raw));
+    assert_eq!(html_of(&format!("{github}?raw=true")), preview(&format!("{github}?raw=true"), raw));
+    for plain in ["https://github.com/o/r/raw/main/a.png", "https://example.com/o/r/blob/main/a.png"] {
+        assert_eq!(html_of(plain), preview(plain, plain));
+    }
+    let orrery = "https://en.wikipedia.org/wiki/Special:FilePath/File:Orrery.jpg";
+    let page = "https://en.wikipedia.org/wiki/File:Orrery.jpg";
+    assert_eq!(html_of(page), preview(orrery, orrery));
+    assert_eq!(html_of(&format!("[painting]({page})")), preview(orrery, orrery));
+    let file = "https://www.dropbox.com/scl/fi/1/a.png?rlkey=2&amp;raw=1";
+    assert_eq!(html_of("https://www.dropbox.com/scl/fi/1/a.png?rlkey=2"), preview(file, file));
+    for other in ["https://pasteboard.co/a.png", "https://example.com/a.avif", "https://example.com/a.tiff"] {
+        assert_eq!(html_of(other), format!(r#"<p><a href="{other}">{other}</a></p>"#));
+    }
+}
+
 // conformance: md-59
 #[test]
 fn linkifiers_link_their_matches() {
