@@ -736,6 +736,17 @@ describe("overviews", () => {
     assert.deepEqual(shown("dm", "followed"), [["Bob", "Bob"], ["blue", "Cleo"]]);
     assert.deepEqual(recentRows(store, [1, 2], { filter: "DES", only: new Set() }).map(({ name }) => name), ["blue"]);
   });
+
+  it("sort recent conversations by time, unread messages, channel or topic", () => {
+    const store = storeWith({ unread_msgs: { streams: [{ stream_id: 10, topic: "soup", unread_message_ids: [1, 4] }, { stream_id: 11, topic: "zebra 10", unread_message_ids: [3] }], pms: [], huddles: [], mentions: [] } });
+    store.messages.put([inTopic(1, 10, "soup"), inTopic(2, 11, "Zebra 2"), inTopic(3, 11, "zebra 10"), inTopic(4, 10, "soup"), inTopic(5, 10, "apple")]);
+    const sorted = (order) => recentRows(store, [1, 2, 3, 4, 5], { filter: "", only: new Set(), order }).map(({ name }) => name);
+    assert.deepEqual(sorted("oldest"), ["Zebra 2", "zebra 10", "soup", "apple"]);
+    assert.deepEqual(sorted("unread"), ["soup", "zebra 10", "apple", "Zebra 2"]);
+    assert.deepEqual(sorted("channel"), ["zebra 10", "Zebra 2", "apple", "soup"]);
+    assert.deepEqual(sorted("topic"), ["apple", "soup", "Zebra 2", "zebra 10"]);
+    assert.deepEqual([sorted(""), sorted("constructor")], Array(2).fill(["apple", "soup", "zebra 10", "Zebra 2"]));
+  });
 });
 
 describe("a timeline opens", () => {

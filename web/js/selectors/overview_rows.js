@@ -10,7 +10,7 @@ import { conversationKey, otherIds, recipientIds } from "../store/conversations.
 import { unreadCount } from "../store/unread.js";
 import { userOf } from "../store/users.js";
 import { conversationTerms } from "./narrow.js";
-import { inboxSections, namesOf } from "./sidebar_items.js";
+import { collator, inboxSections, namesOf } from "./sidebar_items.js";
 import { isResolvedTopic, plainTopicName } from "./title.js";
 
 /** @typedef {import("../store/store.js").Store} Store */
@@ -102,14 +102,23 @@ const recentInputs = (store, key, { newest, senders }) => [
   ...[store.unread.get(key), store.userTopics.get(key), dayOf(Date.now() / 1000)],
 ];
 
-/** @param {Store} store @param {number[]} ids Ascending. @param {{ filter: string, only: Set<string> }} shown `only`: what is in the list besides
- *   channels (`dm`, `muted`), and what alone is in it (`unread`, `participated`, and of channels `followed`).
+/** What the recent conversations are sorted by. Without a rule, the newest message is first.
+ * @type {Record<string, (one: RecentRow, other: RecentRow) => number>} */
+const RECENT_ORDERS = {
+  topic: (one, other) => collator.compare(one.name, other.name),
+  channel: (one, other) => collator.compare(one.channel ?? "", other.channel ?? ""),
+  unread: (one, other) => other.unread - one.unread,
+};
+
+/** @param {Store} store @param {number[]} ids Ascending. @param {{ filter: string, only: Set<string>, order?: string }} shown `only`: what is in the list
+ *   besides channels (`dm`, `muted`), and what alone is in it (`unread`, `participated`, and of channels `followed`). `order`: `oldest`, or a name of
+ *   `RECENT_ORDERS`.
  * @param {Memo<RecentRow>} [memo] Rows that stay the same are the same objects. @returns {RecentRow[]} */
-export function recentRows(store, ids, { filter, only }, memo = createMemo()) {
+export function recentRows(store, ids, { filter, only, order = "" }, memo = createMemo()) {
   // Names and pictures, and how times are written.
   const versions = [store.on("users"), store.on("realm"), store.on("settings")];
   const words = filter.toLowerCase().split(/\s+/).filter(Boolean);
-  return [...recentConversations(store, ids)].flatMap(([key, conversation]) => {
+  const rows = [...recentConversations(store, ids)].flatMap(([key, conversation]) => {
     const row = memo(key, [...recentInputs(store, key, conversation), ...versions], () => recentRow(store, key, conversation));
     const isOut =
       (row.streamId === null && !only.has("dm")) ||
@@ -120,4 +129,6 @@ export function recentRows(store, ids, { filter, only }, memo = createMemo()) {
       (words.length > 0 && !words.every((word) => `${row.channel ?? ""} ${row.name}`.toLowerCase().includes(word)));
     return isOut ? [] : [row];
   });
+  if (order === "oldest") return rows.reverse();
+  return Object.hasOwn(RECENT_ORDERS, order) ? rows.sort(RECENT_ORDERS[order]) : rows;
 }

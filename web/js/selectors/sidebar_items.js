@@ -12,7 +12,8 @@ import { userOf } from "../store/users.js";
 /** @typedef {import("../store/store.js").Store} Store */
 /** @typedef {import("../../types/api.js").Channel} Channel */
 
-const collator = new Intl.Collator(undefined, { sensitivity: "base", numeric: true });
+/** Compares names as people sort them. */
+export const collator = new Intl.Collator(undefined, { sensitivity: "base", numeric: true });
 
 /** @param {Channel} a @param {Channel} b Muted ones last, then by name. */
 const byMuteAndName = (a, b) => Number(a.is_muted) - Number(b.is_muted) || collator.compare(a.name, b.name);

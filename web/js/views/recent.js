@@ -16,7 +16,7 @@ import { channelOf } from "../store/channels.js";
 import { userOf } from "../store/users.js";
 import { createLoad } from "./load_state.js";
 import { bindListKeys, filterInput } from "./overview_parts.js";
-import { avatar, button, channelIcon, countBadge, keepFocus } from "./parts.js";
+import { avatar, button, channelIcon, countBadge, keepFocus, select } from "./parts.js";
 
 /** @typedef {import("../../types/app.js").App} App */
 /** @typedef {import("../selectors/overview_rows.js").RecentRow} RecentRow */
@@ -47,7 +47,8 @@ export function createRecent(app) {
   const empty = h("div", { class: "empty", hidden: true });
   const list = plainList(host, { key: (/** @type {RecentRow} */ { key }) => key, create: (row) => conversationRow(app, row) });
   const filter = filterInput(t("Filter recent conversations"), text);
-  const tools = h("div", { class: "page__tools" }, filter, store.isVisitor ? null : toggles(only));
+  const order = signal(kept("recent/order") ?? "");
+  const tools = h("div", { class: "page__tools" }, filter, orderSelect(order), store.isVisitor ? null : toggles(only));
   const element = h("section", { class: "page", "aria-label": t("Recent conversations") }, tools, host, empty, older);
 
   return {
@@ -64,7 +65,7 @@ export function createRecent(app) {
         for (const area of /** @type {const} */ (["unread", "userTopics", "channels"])) store.on(area);
         // The queue was lost, or messages have moved here.
         if (range.isStale && load.state.peek().kind === "ready") untracked(() => void load.start());
-        const rows = recentRows(store, range.ids, { filter: text.value, only: only.value }, memo);
+        const rows = recentRows(store, range.ids, { filter: text.value, only: only.value, order: order.value }, memo);
         keepFocus(host, () => list.set(rows));
         older.hidden = !range.isLoaded || range.hasOldest;
         empty.hidden = rows.length > 0;
@@ -104,6 +105,24 @@ function createMessages({ store, session }) {
     },
   };
 }
+
+/** @param {import("../lib/signal.js").Signal<string>} order */
+const orderSelect = (order) =>
+  select(
+    [
+      ["", t("Newest message first")],
+      ["oldest", t("Oldest message first")],
+      ["unread", t("Most unread first")],
+      ["channel", t("By channel")],
+      ["topic", t("By topic")],
+    ],
+    order.peek(),
+    (value) => {
+      order.value = value;
+      keep("recent/order", value);
+    },
+    { label: t("Order") },
+  );
 
 /** @param {import("../lib/signal.js").Signal<Set<string>>} only */
 const toggles = (only) =>
