@@ -777,6 +777,15 @@ describe("the rows of a timeline", () => {
     const views = [[{ operator: "in", operand: "home" }], [{ operator: "search", operand: "x" }], [{ operator: "is", operand: "starred" }]];
     assert.deepEqual(views.map(bars), [whole, each, each]);
   });
+
+  it("says between which messages the user joined or left the channel, also if they wrote to it before", () => {
+    const store = storeWith();
+    const old = { flags: ["read", "historical"] };
+    store.messages.put([inTopic(1, 10, "a", 2, old), inTopic(2, 10, "a", 1), inTopic(3, 10, "a", 3, old), inTopic(4, 10, "a", 3), inTopic(5, 10, "a", 3), inTopic(6, 10, "a", 3, old)]);
+    const changes = (isOfChannel) => timelineRows(store, [1, 2, 3, 4, 5, 6], { isMixed: true, isOfChannel, firstUnread: null, revealed: new Set() }).map(({ change, hasBar, showsSender }) => [change, hasBar, showsSender]);
+    assert.deepEqual(changes(true), [[null, true, true], [null, false, true], [null, false, true], ["subscribed", true, true], [null, false, false], ["unsubscribed", true, true]]);
+    assert.deepEqual(changes(false).map(([change]) => change), Array(6).fill(null));
+  });
 });
 
 describe("fetching", () => {

@@ -12,19 +12,22 @@ import { conversationKey } from "../store/conversations.js";
 /** Messages of one sender further apart than this, in seconds, each show who sent them. */
 const GROUP_SECONDS = 10 * 60;
 
-/** @typedef {{ id: number, message: Message, rev: number, day: string | null, hasBar: boolean, showsSender: boolean,
- *   isUnread: boolean, isFirstUnread: boolean, isHidden: boolean }} Row */
+/** @typedef {{ id: number, message: Message, rev: number, day: string | null, change: "subscribed" | "unsubscribed" | null, hasBar: boolean,
+ *   showsSender: boolean, isUnread: boolean, isFirstUnread: boolean, isHidden: boolean }} Row
+ *   `change`: what the user did with the channel before the message. */
 
 /** @param {Store} store @param {number[]} ids
- * @param {{ isMixed: boolean, isPartial?: boolean, firstUnread: number | null, revealed: Set<number>, now?: number }} options
+ * @param {{ isMixed: boolean, isPartial?: boolean, isOfChannel?: boolean, firstUnread: number | null, revealed: Set<number>, now?: number }} options
  *   `isMixed`: whether the view shows several conversations; `isPartial`: whether messages between two of them may be missing, as in a
- *   search; `firstUnread`: the id of the unread line. @returns {Row[]} */
-export function timelineRows(store, ids, { isMixed, isPartial = false, firstUnread, revealed, now }) {
+ *   search; `isOfChannel`: whether all are of one channel; `firstUnread`: the id of the unread line. @returns {Row[]} */
+export function timelineRows(store, ids, { isMixed, isPartial = false, isOfChannel = false, firstUnread, revealed, now }) {
   /** @type {Row[]} */
   const rows = [];
   /** @type {Message | null} */
   let previous = null;
   let previousKey = "";
+  /** Whether the user was not subscribed to the channel. @type {boolean | null} */
+  let wasOutside = null;
   for (const id of ids) {
     const message = store.messages.byId.get(id);
     if (!message || message.isLeaving) continue;
@@ -32,9 +35,14 @@ export function timelineRows(store, ids, { isMixed, isPartial = false, firstUnre
     const key = conversationKey(store, message);
     const isNewConversation = previousKey !== key;
     const isFirstUnread = firstUnread !== null && id >= firstUnread && (previous === null || previous.id < firstUnread);
-    const hasBar = isMixed && (isPartial || isNewConversation || isNewDay);
+    // One can write to a channel without a subscription.
+    /** @type {boolean | null} */
+    const isOutside = message.sender_id === store.selfId ? wasOutside : message.flags.includes("historical");
+    const isChange = isOfChannel && wasOutside !== null && isOutside !== wasOutside;
+    const hasBar = isMixed && (isPartial || isNewConversation || isNewDay || isChange);
     const continues =
       previous !== null &&
+      !isChange &&
       !isNewDay &&
       !hasBar &&
       !isFirstUnread &&
@@ -48,6 +56,7 @@ export function timelineRows(store, ids, { isMixed, isPartial = false, firstUnre
       message,
       rev: message.rev,
       day: isNewDay ? dayName(message.timestamp, now) : null,
+      change: isChange ? (isOutside ? "unsubscribed" : "subscribed") : null,
       hasBar,
       showsSender: !continues,
       isUnread: !message.flags.includes("read"),
@@ -56,6 +65,7 @@ export function timelineRows(store, ids, { isMixed, isPartial = false, firstUnre
     });
     previous = message;
     previousKey = key;
+    wasOutside = isOutside;
   }
   return rows;
 }
@@ -71,6 +81,7 @@ export const differOnlyInReading = (one, other) => isSameFrame(one, other) && is
 function isSameFrame(one, other) {
   return (
     one.day === other.day &&
+    one.change === other.change &&
     one.hasBar === other.hasBar &&
     one.showsSender === other.showsSender &&
     one.isFirstUnread === other.isFirstUnread &&

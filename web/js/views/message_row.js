@@ -66,6 +66,7 @@ export function messageRow(app, row, match) {
       "aria-label": `${name}, ${clockTime(message.timestamp, is24)}`,
     },
     row.day && h("div", { class: "message-row__day" }, h("span", null, row.day)),
+    row.change && h("div", { class: "message-row__day" }, h("span", null, changeText(store, row))),
     row.isFirstUnread && h("div", { class: "message-row__new" }, h("span", null, t("New"))),
     row.hasBar && recipientBar(app, message, match),
     row.isHidden
@@ -116,6 +117,12 @@ export function messageRow(app, row, match) {
   );
   describe(element, message.id);
   return element;
+}
+
+/** @param {import("../store/store.js").Store} store @param {Row} row */
+function changeText(store, { change, message }) {
+  const channel = channelOf(store, Number(message.stream_id)).name;
+  return change === "subscribed" ? t("You subscribed to #{channel}", { channel }) : t("You unsubscribed from #{channel}", { channel });
 }
 
 /** Those who cannot see the row hear its content. @param {Element} row @param {number} id */

@@ -67,6 +67,7 @@ function createModel({ store }, terms) {
     /** Whether it shows several conversations. */
     isMixed: kind.kind !== "topic" && kind.kind !== "dm",
     isPartial: hasPartialConversations(terms),
+    isOfChannel: streamId !== null,
     /** Whether it has a line above what is unread. */
     hasLine: kind.kind !== "other",
     /** The message below the line. @type {number | null} */
