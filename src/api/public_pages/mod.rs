@@ -15,6 +15,7 @@ use crate::domain::access::messages::{ALL_IDS, newest_of_topic_in};
 use crate::domain::access::users::{Accessible, UNKNOWN_AVATAR_URL, UNKNOWN_USER};
 use crate::domain::access::visitors;
 use crate::domain::limits::MAX_SHOWN_TOPICS;
+use crate::domain::messages::foreign_media::as_links;
 use crate::domain::messages::row_reader::for_each_row;
 use crate::domain::messages::topic_sql;
 use crate::domain::messages::viewer::MessageViewer;
@@ -171,7 +172,7 @@ fn posts(ctx: Ctx<'_>, ids: &[MessageId]) -> ApiResult<Vec<Post>> {
             sender: sender.map_or_else(|| UNKNOWN_USER.to_owned(), |sender| sender.full_name),
             avatar_url,
             time: head.timestamp,
-            html: row.rendered_content()?.to_owned(),
+            html: as_links(row.rendered_content()?),
         });
         Ok(())
     })?;

@@ -71,7 +71,7 @@ pub struct Post {
     pub avatar_url: String,
     /// UNIX seconds.
     pub time: i64,
-    /// The stored rendering.
+    /// The stored rendering, with links in place of media of other sites.
     pub html: String,
 }
 

@@ -1,5 +1,6 @@
 //! Pages of readable exports: HTML that opens from a folder, without a server.
 
+use crate::domain::messages::foreign_media::as_links;
 use crate::types::{pattern, timestamp};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use regex::{Captures, Regex};
@@ -85,7 +86,8 @@ pub fn message(shown: &ShownMessage<'_>) -> Markup {
 }
 
 /// Replaces what only works on the server in a message's HTML: `file` returns the address of an uploaded file or an emoji in
-/// the archive, if it is there. Emoji become characters, and links to other places of the server lead nowhere.
+/// the archive, if it is there. Emoji become characters, media of other sites become links, and links to other places of the
+/// server lead nowhere.
 pub fn detach(rendered: &str, file: impl Fn(&str) -> Option<String>) -> String {
     // A tag with attributes. Text may have what looks like one of them.
     static TAG: LazyLock<Regex> =
@@ -97,18 +99,17 @@ pub fn detach(rendered: &str, file: impl Fn(&str) -> Option<String>) -> String {
         let (attribute, url) = (&found[1], &found[2]);
         match file(url) {
             Some(path) => format!(r#"{attribute}="{path}""#),
-            None if url.starts_with("https://")
-                || url.starts_with("http://")
-                || url.starts_with("mailto:") =>
+            None if attribute == "href"
+                && ["https://", "http://", "mailto:"].iter().any(|start| url.starts_with(start)) =>
             {
-                // Images of other sites are shown as links only.
-                if attribute == "href" { found[0].to_owned() } else { String::new() }
+                found[0].to_owned()
             }
             None => String::new(),
         }
     };
-    let html = TAG
-        .replace_all(rendered, |found: &Captures<'_>| ADDRESS.replace_all(&found[0], replace).into_owned());
+    let html = as_links(rendered);
+    let html =
+        TAG.replace_all(&html, |found: &Captures<'_>| ADDRESS.replace_all(&found[0], replace).into_owned());
     let html = EMOJI.replace_all(&html, |found: &Captures<'_>| {
         let characters: Option<String> = found[2]
             .split('-')
@@ -143,13 +144,16 @@ mod tests {
     #[test]
     fn addresses_of_the_server_are_replaced() {
         let rendered = r#"<p>see <a href="/user_uploads/1/ab/c/x.txt">x</a>, <a href="/#narrow/dm/7">there</a>,
-            <a href="https://example.org/">web</a> <img src="https://example.org/x.png">
+            <a href="https://example.org/">web</a></p>
+            <div class="message_inline_image"><a href="https://example.org/x.png"><img src="https://example.org/x.png"></a></div><p>
             <span aria-label="tada" class="emoji emoji-1f389" role="img" title="tada">:tada:</span></p>"#;
         let file = |url: &str| upload_path(url).map(|path| format!("files/{path}"));
         let detached = detach(rendered, file);
         assert!(detached.contains(r#"<a href="files/1/ab/c/x.txt">x</a>"#), "{detached}");
         assert!(detached.contains("<a >there</a>"), "{detached}");
-        assert!(detached.contains(r#"<a href="https://example.org/">web</a> <img >"#), "{detached}");
+        assert!(detached.contains(r#"<a href="https://example.org/">web</a>"#), "{detached}");
+        let picture = r#"<p><a href="https://example.org/x.png">https://example.org/x.png</a></p>"#;
+        assert!(detached.contains(picture) && !detached.contains("<img"), "{detached}");
         assert!(detached.contains("🎉</span>"), "{detached}");
     }
 

@@ -13,7 +13,7 @@
 //! | `reminders` | reminders of messages |
 //! | `sent_names` | what clients called the messages that they sent lately |
 //! | `channel_summary`, `webhook_queue`, `notification_queue`, `phones`, `widget`, `markup` | what follows from a new message and from reading, and text for the server's own |
-//! | `plain_text`, `mail_content` | the text of a message without markup, and its content in emails |
+//! | `plain_text`, `mail_content`, `foreign_media` | the text of a message without markup, and its content in emails and pages |
 
 pub mod audience;
 pub mod channel_summary;
@@ -23,6 +23,7 @@ pub mod destination;
 pub mod events;
 mod flag_sql;
 pub mod flags;
+pub mod foreign_media;
 pub mod mail_content;
 pub mod markup;
 pub mod notification_queue;

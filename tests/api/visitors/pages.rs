@@ -136,6 +136,24 @@ async fn search_engines_stay_away_unless_the_operator_wants_them() {
     }
 }
 
+// conformance: visit-21
+#[tokio::test]
+async fn pictures_of_other_sites_are_links() {
+    let place = Place::new().await;
+    let lines = ["https://a.example/1.png", "[two](https://a.example/2.png)", "![three](https://a.example/3.mp3)"];
+    let id = place.ada.send(place.web, "sites", &lines.join("\n\n")).await;
+    let path = format!("/public/{}-web/{id}-sites", place.web);
+    let page = text(&get(&place.server.anonymous(), &path).await);
+    for link in [
+        r#"<a href="https://a.example/1.png">https://a.example/1.png</a>"#,
+        r#"<a href="https://a.example/2.png">two</a>"#,
+        r#"<a href="https://a.example/3.mp3">three</a>"#,
+    ] {
+        assert_eq!(page.matches(link).count(), 1, "{link}: {page}");
+    }
+    assert!(!page.contains("src=\"https://"), "{page}");
+}
+
 #[tokio::test]
 async fn pages_have_the_language_of_the_organization() {
     let place = Place::new().await;

@@ -211,6 +211,7 @@ async fn a_static_archive_has_the_chosen_channels() {
         owner.send(harbour, "boats", &format!("boat number {number}")).await;
     }
     ada.send(harbour, "<b>tides</b>", "<script>alert(1)</script> :tada: high **water** $$x^2$$").await;
+    ada.send(harbour, "<b>tides</b>", "https://a.example/lock.png").await;
     owner.send(crew, "secret", "the treasure").await;
     owner.send_direct(&[&ada], "the password").await;
     let folder = tempfile::tempdir().unwrap();
@@ -230,6 +231,8 @@ async fn a_static_archive_has_the_chosen_channels() {
     let tides = pages.iter().map(|path| &found[*path]).find(|page| page.contains("tides")).unwrap();
     assert!(tides.contains("&lt;b&gt;tides&lt;/b&gt;") && !tides.contains("<script>alert"), "{tides}");
     assert!(tides.contains("🎉") && tides.contains("<strong>water</strong>"), "{tides}");
+    let picture = r#"<p><a href="https://a.example/lock.png">https://a.example/lock.png</a></p>"#;
+    assert!(tides.contains(picture) && !tides.contains("<img"), "{tides}");
     // A formula is there twice, and shown once.
     assert!(tides.contains("<msup>") && tides.contains(".katex-html{display:none}"), "{tides}");
     let word = u32::from('w') % 64;
