@@ -140,7 +140,8 @@ async fn search_engines_stay_away_unless_the_operator_wants_them() {
 #[tokio::test]
 async fn pictures_of_other_sites_are_links() {
     let place = Place::new().await;
-    let lines = ["https://a.example/1.png", "[two](https://a.example/2.png)", "![three](https://a.example/3.mp3)"];
+    let lines =
+        ["https://a.example/1.png", "[two](https://a.example/2.png)", "![three](https://a.example/3.mp3)"];
     let id = place.ada.send(place.web, "sites", &lines.join("\n\n")).await;
     let path = format!("/public/{}-web/{id}-sites", place.web);
     let page = text(&get(&place.server.anonymous(), &path).await);
