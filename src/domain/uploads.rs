@@ -44,7 +44,7 @@ impl UploadLimits {
             return Ok(());
         }
         let mib = self.file_mib;
-        let msg = format!("Uploaded file is larger than the allowed limit of {mib} MiB");
+        let msg = format!("File is larger than this server's configured maximum upload size ({mib} MiB).");
         Err(ApiError::bad_request(msg))
     }
 

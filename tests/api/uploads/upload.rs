@@ -109,7 +109,7 @@ async fn files_have_a_size_limit_and_a_quota() {
         let request = ada.request(Method::POST, "/user_uploads");
         request.multipart((), &[("f", name, bytes)]).send().await
     };
-    let too_large = "Uploaded file is larger than the allowed limit of 1 MiB";
+    let too_large = "File is larger than this server's configured maximum upload size (1 MiB).";
     for length in [(1 << 20) + 1, 3 << 20] {
         send("large", &content(length)).await.error(400, "BAD_REQUEST", too_large);
     }
