@@ -206,7 +206,8 @@ pub fn attribute<'h>(attributes: &'h str, name: &str) -> Option<&'h str> {
     loop {
         let (before, after) = rest.split_once("=\"")?;
         let (value, next) = after.split_once('"')?;
-        if before.trim() == name {
+        // Attributes without a value may be before it.
+        if before.split_whitespace().next_back() == Some(name) {
             return Some(value);
         }
         rest = next;
