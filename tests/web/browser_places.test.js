@@ -289,6 +289,16 @@ describe("small things", () => {
     });
     await ada.waitForSelector(`[data-id="${high}"] .content__more`);
     assert.equal(await countOf(ada, `[data-id="${formulas}"] .content__more`), 0);
+    // What counts is the height, not the length; it depends on the width.
+    const { id: list } = await bench.server.send("Bob", "general", "heights", "- a\n".repeat(45));
+    const { id: text } = await bench.server.send("Bob", "general", "heights", "Some words of a long text. ".repeat(90));
+    await go(ada, await at("general", "heights"));
+    const folded = (ids) => until(ada, (wanted) => [...document.querySelectorAll(".message-row")].filter((row) => row.querySelector(".content__more")).map((row) => Number(row.dataset.id)).join() === wanted.join(), ids);
+    await folded([list]);
+    await ada.setViewport({ width: 400, height: 900 });
+    await folded([list, text]);
+    await ada.setViewport({ width: 1440, height: 900 });
+    await folded([list]);
     for (let number = 0; number < 60; number++) await bench.server.send("Bob", "design", "long run", `Step ${number}`);
     await go(ada, "#feed");
     await untilText(ada, ".message-row", "Step 59");

@@ -21,8 +21,14 @@ import { reactionsElement } from "./reactions.js";
 /** @typedef {import("../selectors/timeline_rows.js").Row} Row */
 /** @typedef {import("../../types/api.js").Message} Message */
 
-/** Messages with more HTML than this are shown in part at first, if they are as high as that. */
-const LONG = 5000;
+/** Messages that may have more lines than this are measured, as each of them may be too high to be shown whole at first. */
+const MANY_LINES = 24;
+
+/** The fewest characters of a full line, on a phone. */
+const LINE = 32;
+
+/** The lines that a picture takes, at most. */
+const PICTURE_LINES = 14;
 
 /** How much of a message, in pixels, is not worth a button. */
 const SLACK = 60;
@@ -231,22 +237,33 @@ function body(app, message, match) {
     if (widget) return widget;
   }
   const content = contentElement(app, match?.match_content ?? message.content, message);
-  if (message.content.length < LONG && message.content.split("\n").length < LONG / 100) return content;
+  if (!mayBeHigh(message.content)) return content;
   content.classList.add("is-long");
-  const more = h("button", { type: "button", class: "link content__more", dataset: { action: "expand" } }, t("Show more"));
-  return h("div", null, content, more);
+  return h("div", null, content);
 }
 
-/** Shows messages whole whose HTML is long, but which are not higher than what would be shown of them. @param {HTMLElement} list */
-export function unfoldShort(list) {
-  const candidates = [...list.querySelectorAll(".content.is-long:not([data-folded])")];
-  const isHigh = candidates.map((content) => content.scrollHeight > content.clientHeight + SLACK);
-  for (const [index, content] of candidates.entries()) {
-    if (isHigh[index]) content.setAttribute("data-folded", "");
-    else {
-      content.classList.remove("is-long");
-      content.nextElementSibling?.remove();
-    }
+/** Whether a message may be higher than what is shown at first, by its HTML. Only such messages are measured. @param {string} html */
+export function mayBeHigh(html) {
+  const breaks = html.split("\n").length;
+  if (breaks > MANY_LINES || html.length > 20 * LINE * MANY_LINES) return true;
+  const pictures = html.match(/class="(?:message_inline|message_embed|inline-image|katex-display)|<(?:video|audio)/g)?.length ?? 0;
+  const characters = html.replace(/<[^>]*>/g, "").length;
+  return breaks + pictures * PICTURE_LINES + characters / LINE > MANY_LINES;
+}
+
+/** Shows the beginning of messages that are high, with a button for the rest. @param {HTMLElement} list
+ * @param {boolean} [isAgain] Whether those are measured as well that were before: the page has another size. */
+export function foldHigh(list, isAgain = false) {
+  const contents = /** @type {NodeListOf<HTMLElement>} */ (list.querySelectorAll(`.content.is-long${isAgain ? "" : ":not([data-fold])"}`));
+  if (isAgain) for (const content of contents) delete content.dataset.fold;
+  // All are measured before the first change.
+  const high = [...contents].filter((content) => content.scrollHeight > content.clientHeight + SLACK);
+  for (const content of contents) {
+    content.dataset.fold = high.includes(content) ? "yes" : "no";
+    const button = content.parentElement?.querySelector(":scope > .content__more");
+    if (content.dataset.fold === "no") button?.remove();
+    else if (!button)
+      content.after(h("button", { type: "button", class: "link content__more", dataset: { action: "expand" } }, t("Show more")));
   }
 }
 

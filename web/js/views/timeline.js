@@ -24,7 +24,7 @@ import { directKey, topicKey } from "../store/conversations.js";
 import { createLoad } from "./load_state.js";
 import { attachActions } from "./message_actions.js";
 import { scrollWideFormulas } from "./message_content.js";
-import { retryWidgets, unfoldShort } from "./message_row.js";
+import { foldHigh, retryWidgets } from "./message_row.js";
 import { createMessageWindow } from "./message_window.js";
 import { keepFocus } from "./parts.js";
 import { createReadMarks } from "./read_marks.js";
@@ -130,7 +130,7 @@ export function createTimeline(app, terms) {
     anchor.preserve(() => {
       items.set([...rows.map((row) => ({ row, epoch: model.epoch })), ...outgoing.map((item) => ({ outgoing: item, state: item.state }))]);
       numberRows(list, window.hasOldest() && window.hasNewest());
-      unfoldShort(list);
+      foldHigh(list);
       scrollWideFormulas(list);
       showTop(rows.length === 0);
     });
@@ -270,8 +270,12 @@ export function createTimeline(app, terms) {
     // A narrower window, and spoilers that are opened.
     const fitFormulas = () => scrollWideFormulas(list);
     list.addEventListener("toggle", fitFormulas, true);
-    addEventListener("resize", fitFormulas);
-    onEnd(() => removeEventListener("resize", fitFormulas));
+    const fit = () => {
+      fitFormulas();
+      anchor.preserve(() => foldHigh(list, true));
+    };
+    addEventListener("resize", fit);
+    onEnd(() => removeEventListener("resize", fit));
     effect(() => {
       model.epoch = store.on("rows") + store.on("realm");
       range.version.value;
