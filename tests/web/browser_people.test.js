@@ -305,6 +305,22 @@ describe("a mention of a guest", () => {
   });
 });
 
+describe("a mention of a bot, or of a group of the system", () => {
+  it("has an icon, or a name in the language of the reader", async () => {
+    const { user_id: id } = await bench.server.call("Bob", "POST", "/bots", { full_name: "Courier", short_name: "courier" });
+    await bench.server.send("Ada", "general", "machines", "Thank @_**Courier** and @_**Bob**, @_*role:administrators*");
+    const cleo = await as("Cleo", await at("general", "machines"));
+    const mentions = () => onElements(cleo, ".content :is(.user-mention, .user-group-mention)", (all) => all.map((one) => [one.textContent, one.title, one.querySelector(".icon") !== null]));
+    await eventually(async () => assert.deepEqual(await mentions(), [["Courier", "bot", true], ["Bob", "", false], ["Administrators", "", false]]));
+    await click(cleo, `[data-user-id="${id}"].user-mention`);
+    await untilText(cleo, ".card", "Courier");
+    await bench.server.call("Cleo", "PATCH", "/settings", { default_language: "de" });
+    await untilEqual(cleo, ".content .user-group-mention", (one) => one.textContent, "Administratoren");
+    await bench.server.call("Cleo", "PATCH", "/settings", { default_language: "en" });
+    await untilEqual(cleo, ".content .user-group-mention", (one) => one.textContent, "Administrators");
+  });
+});
+
 describe("profile fields", () => {
   it("link to any site, and ask to be filled in", async () => {
     const ada = await as("Ada", "#organization/profile-field-settings");

@@ -6,6 +6,7 @@
 import { t } from "../lib/words.js";
 import { isInGroup, may } from "../store/lists.js";
 import { GUEST, userOf } from "../store/users.js";
+import { groupName, systemNames } from "./group_names.js";
 
 /** @typedef {import("../store/store.js").Store} Store */
 /** @typedef {import("../../types/api.js").UserGroup} UserGroup */
@@ -13,21 +14,6 @@ import { GUEST, userOf } from "../store/users.js";
  *   "can_manage_group"} GroupPermission */
 /** @typedef {{ direct_members: number[], direct_subgroups: number[] }} Mixed */
 /** @typedef {number | Mixed} GroupSetting */
-
-/** @type {() => Record<string, string>} */
-const systemNames = () => ({
-  "role:owners": t("Owners"),
-  "role:administrators": t("Administrators"),
-  "role:moderators": t("Moderators"),
-  "role:fullmembers": t("Full members"),
-  "role:members": t("Members"),
-  "role:everyone": t("Everyone"),
-  "role:internet": t("Anybody on the internet"),
-  "role:nobody": t("Nobody"),
-});
-
-/** @param {{ name: string }} group */
-export const groupName = ({ name }) => systemNames()[name] ?? name;
 
 /** @param {Store} store @param {number} id */
 export const groupOf = (store, id) => (store.state.realm_user_groups ?? []).find((group) => group.id === id);

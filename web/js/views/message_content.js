@@ -4,11 +4,12 @@
  * @module
  */
 
-import { h, iconButton } from "../lib/dom.js";
+import { h, icon, iconButton } from "../lib/dom.js";
 import { charactersOf } from "../lib/emoji.js";
 import { fillTemplate, parseUrl, withoutStyles } from "../lib/parse.js";
 import { fullTime } from "../lib/time.js";
 import { t } from "../lib/words.js";
+import { groupName } from "../selectors/group_names.js";
 import { operandOf, parseNarrow } from "../selectors/narrow.js";
 import { emptyTopicName } from "../selectors/title.js";
 import { isInGroup } from "../store/lists.js";
@@ -103,6 +104,10 @@ function refine(app, root, message) {
         element.textContent = `${element.classList.contains("silent") ? "" : "@"}${user.full_name}`;
       // Not in the text, which may be quoted.
       if (isMarkedGuest(store, user)) element.dataset.mark = ` (${t("guest")})`;
+      if (user.is_bot) {
+        element.append(icon("bot"));
+        element.title = t("bot");
+      }
       actsAs(element, "user");
     }
     const isMe = id === "*" ? message?.flags.includes("stream_wildcard_mentioned") : Number(id) === store.selfId;
@@ -112,9 +117,9 @@ function refine(app, root, message) {
   each("span.user-group-mention", (element) => {
     const id = Number(element.dataset.userGroupId);
     const isSilent = element.classList.contains("silent");
-    const group = (store.state.realm_user_groups ?? []).find((one) => one.id === id && !one.is_system_group);
-    if (group && !element.querySelector(".highlight")) element.textContent = `${isSilent ? "" : "@"}${group.name}`;
-    if (group && !group.deactivated) actsAs(element, "group");
+    const group = (store.state.realm_user_groups ?? []).find((one) => one.id === id);
+    if (group && !element.querySelector(".highlight")) element.textContent = `${isSilent ? "" : "@"}${groupName(group)}`;
+    if (group && !group.deactivated && !group.is_system_group) actsAs(element, "group");
     element.classList.toggle("is-me", !isSilent && isInGroup(store, store.selfId, id));
   });
   each("a", (element) => refineLink(app, /** @type {HTMLAnchorElement} */ (element)));
