@@ -39,6 +39,18 @@ async fn links_to_help_lead_to_the_published_help_center() {
 }
 
 #[tokio::test]
+async fn pages_of_integrations_are_in_the_book() {
+    let server = TestServer::start().await;
+    let anonymous = server.anonymous();
+    for path in ["/integrations/", "/integrations/doc/github"] {
+        let answer = anonymous.request_outside(Method::GET, path).send().await;
+        assert_eq!((answer.status, answer.header("location")), (302, "/help/integrations"), "{path}");
+    }
+    let answer = open(&anonymous, "/help/integrations").await;
+    assert!(text_of(&answer).contains("GitHub"));
+}
+
+#[tokio::test]
 async fn help_is_the_book_of_this_version() {
     let server = TestServer::start().await;
     let anonymous = server.anonymous();

@@ -144,10 +144,27 @@ async fn the_manifest_has_the_name_and_icon_of_the_organization() {
 }
 
 #[tokio::test]
+async fn published_paths_and_old_links_lead_into_the_client() {
+    let server = TestServer::start().await;
+    for (path, expected) in [
+        ("/accounts/go/", "/login/"),
+        ("/accounts/deactivated/", "/login/"),
+        ("/?stream=big%20plans", "/#narrow/channel/big.20plans"),
+        ("/?stream=big%20plans&topic=v1.0", "/#narrow/channel/big.20plans/topic/v1.2E0"),
+        ("/?stream=5-x%0d%0aSet-Cookie:y", "/#narrow/channel/5-x.0D.0ASet-Cookie.3Ay"),
+    ] {
+        let answer = page(&server, path).await;
+        assert_eq!((answer.status, answer.header("location")), (302, expected), "{path}");
+    }
+    assert_eq!(page(&server, "/?topic=v1.0").await.status, 200, "a topic alone is no place");
+}
+
+#[tokio::test]
 async fn no_web_disables_the_web_client() {
     let server =
         TestServer::start_with(Options { client_files: ClientFiles::Off, ..Options::default() }).await;
-    for path in ["/", "/login/", "/service_worker.js", "/manifest.webmanifest"] {
+    for path in ["/", "/?stream=x", "/login/", "/accounts/go/", "/service_worker.js", "/manifest.webmanifest"]
+    {
         page(&server, path).await.error(404, "BAD_REQUEST", "Not found");
     }
 }

@@ -19,11 +19,13 @@ pub const RESOURCE: Resource = Resource { name: "web", routes, ..Resource::EMPTY
 fn routes() -> Vec<Route> {
     let page = |path| Route::read(Method::GET, path, ANYONE, pages::page).outside();
     vec![
-        page("/"),
+        Route::read(Method::GET, "/", ANYONE, pages::start).outside(),
         page("/login"),
         page("/login/"),
         page("/accounts/login/"),
         page("/desktop_home/"),
+        Route::read(Method::GET, "/accounts/go/", ANYONE, pages::to_login).outside(),
+        Route::read(Method::GET, "/accounts/deactivated/", ANYONE, pages::to_login).outside(),
         Route::read(Method::GET, "/service_worker.js", ANYONE, pages::service_worker).outside(),
         Route::read(Method::GET, "/manifest.webmanifest", ANYONE, manifest::manifest).outside(),
         Route::read(Method::GET, manifest::ICON_PATH, ANYONE, manifest::icon).outside(),

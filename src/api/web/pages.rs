@@ -2,8 +2,10 @@
 
 use crate::api::web::assets::{Asset, find};
 use crate::http::params::NoParams;
-use crate::http::{Anyone, ApiError, ApiResult, OtherReply, Read, Reply};
+use crate::http::{self, Anyone, ApiError, ApiResult, OtherReply, Read, Reply};
+use bytes::Bytes;
 use serde::Deserialize;
+use teamchat_markdown::encode_fragment;
 
 /// Content security policy of pages: everything from this server, nothing inline, and no HTML except through the
 /// policies of the two modules that need them: one for the HTML of messages, one for the URL of the service worker.
@@ -14,7 +16,44 @@ const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self'; st
 /// One year, in seconds.
 const IMMUTABLE: &str = "public, max-age=31536000, immutable";
 
-/// `GET /`, and the other paths of pages. Clients that accept no HTML get the error of a path that does not exist.
+/// Parameters of `GET /`.
+#[derive(Deserialize)]
+pub struct StartParams {
+    /// The name of a channel that is opened, as in links of old clients.
+    #[serde(default)]
+    stream: String,
+    /// A topic of that channel.
+    #[serde(default)]
+    topic: String,
+}
+
+/// `GET /`: the page. With a channel, a redirect to its place in the page.
+pub fn start(read: &Read<'_, Anyone>, params: StartParams) -> ApiResult<Reply> {
+    let page = page(read, NoParams {})?;
+    if params.stream.is_empty() {
+        return Ok(page);
+    }
+    let channel = format!("/#narrow/channel/{}", encode_fragment(&params.stream));
+    Ok(redirect(if params.topic.is_empty() {
+        channel
+    } else {
+        format!("{channel}/topic/{}", encode_fragment(&params.topic))
+    }))
+}
+
+/// `GET /accounts/go/` and `/accounts/deactivated/`, where a server of several organizations asks for one of them: a
+/// redirect to the page to log in.
+pub fn to_login(read: &Read<'_, Anyone>, params: NoParams) -> ApiResult<Reply> {
+    page(read, params)?;
+    Ok(redirect("/login/".to_owned()))
+}
+
+fn redirect(location: String) -> Reply {
+    let headers = vec![("Location", location), ("Cache-Control", "no-store".to_owned())];
+    Reply::other(OtherReply { status: 302, content_type: http::page::HTML, headers, body: Bytes::new() })
+}
+
+/// `GET /login/`, and the other paths of the page. Clients that accept no HTML get the error of a path that does not exist.
 pub fn page(read: &Read<'_, Anyone>, _params: NoParams) -> ApiResult<Reply> {
     if !read.info.accepts_html {
         return Err(ApiError::not_found());
