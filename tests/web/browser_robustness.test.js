@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { axeViolations, click, clickText, countOf, enter, eventually, intercept, onElement, onElements, pressOn, setUp, typeInto, until, untilAllEqual, untilEqual, untilStable, untilText, untilToast, wake } from "./harness.js";
+import { axeViolations, click, clickText, countOf, enter, eventually, intercept, IS_FIREFOX, onElement, onElements, pressOn, setUp, typeInto, until, untilAllEqual, untilEqual, untilStable, untilText, untilToast, wake } from "./harness.js";
 
 const bench = setUp();
 const { as, at, go } = bench;
@@ -251,6 +251,34 @@ function losing(page) {
     await eventually(() => assert.ok(queues.length > 0));
   };
 }
+
+describe("a report of presence that fails", () => {
+  it("does not lose that the user was active", { skip: IS_FIREFOX }, async () => {
+    const ada = await as("Ada", "#inbox");
+    ada.expected.push(/503/);
+    const reports = [];
+    let isBroken = true;
+    await intercept(ada, (request) => {
+      if (new URL(request.url()).pathname !== "/json/users/me/presence") return undefined;
+      reports.push(new URLSearchParams(request.postData()).get("new_user_input"));
+      return isBroken ? [503, { result: "error", msg: "Later", code: "SERVICE_UNAVAILABLE" }] : undefined;
+    });
+    await ada.evaluate(() => dispatchEvent(new Event("pointermove")));
+    await wake(ada);
+    await eventually(() => assert.ok(reports.includes("true"), reports.join()));
+    isBroken = false;
+    const failed = reports.length;
+    await eventually(async () => {
+      await wake(ada);
+      assert.ok(reports.slice(failed).includes("true"), reports.join());
+    });
+    // Once it has arrived, it is not reported again.
+    await eventually(async () => {
+      await wake(ada);
+      assert.equal(reports.at(-1), "false");
+    });
+  });
+});
 
 describe("a view that is left open", () => {
   const focus = (page, value) => page.evaluate((is) => {

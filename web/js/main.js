@@ -8,7 +8,7 @@ import * as api from "./api/endpoints.js";
 import { parseUrl } from "./lib/parse.js";
 import { effect } from "./lib/signal.js";
 import { languageInUse, t } from "./lib/words.js";
-import { isActive, tabs, takeInput, watchLifecycle } from "./platform/lifecycle.js";
+import { isActive, returnInput, tabs, takeInput, watchLifecycle } from "./platform/lifecycle.js";
 import { bridge } from "./platform/notifications.js";
 import { go } from "./platform/router.js";
 import { watchViewport } from "./platform/viewport.js";
@@ -159,8 +159,8 @@ async function start() {
   async function reportPresence(isPing) {
     const idle = await bridge()?.get_idle_on_system?.();
     const status = (idle === undefined || idle === null ? isActive() : !idle) ? "active" : "idle";
+    const input = takeInput();
     try {
-      const input = takeInput();
       await session.take(
         () => api.updatePresence({ status, new_user_input: input, ping_only: isPing, last_update_id: lastUpdate }),
         (reply, since) => {
@@ -171,6 +171,7 @@ async function start() {
       );
     } catch {
       // The next report is a minute away.
+      returnInput(input);
     }
   }
 

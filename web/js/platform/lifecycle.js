@@ -83,6 +83,11 @@ export function takeInput() {
   return had;
 }
 
+/** The next call of `takeInput` has this answer as well, as it did not reach the server. @param {boolean} had */
+export function returnInput(had) {
+  hadInput ||= had;
+}
+
 /** Watches the page, and starts and stops the queue with it.
  * @param {{ start(): void, stop(): void, kick(): void }} queue @param {{ onHide?: () => void, onWake?: () => void }} [handlers] */
 export function watchLifecycle(queue, { onHide, onWake } = {}) {
