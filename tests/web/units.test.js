@@ -6,6 +6,7 @@ import { updateFlags } from "../../web/js/api/endpoints.js";
 import { createMemo } from "../../web/js/lib/memo.js";
 import { distinct, effect, flush, scope, signal } from "../../web/js/lib/signal.js";
 import { actionOfEnter, asBlock, asCode, fenced, hasEnd, isInCode, nextItem, openFences, pastedLink, placeOf, prefixed, sendHint, wrapped } from "../../web/js/lib/text_edits.js";
+import { relativeTime } from "../../web/js/lib/time.js";
 import { clamped, moved, pinch, WHOLE, zoomed } from "../../web/js/lib/zoom.js";
 import { completionsFor } from "../../web/js/selectors/completions.js";
 import { channelChoices, channelText, topicChoices, userChoices } from "../../web/js/selectors/choices.js";
@@ -1006,6 +1007,17 @@ describe("reading", () => {
     Object.assign(globalThis, before);
     assert.deepEqual(requests, [1, 2].map((id) => ["/json/messages/flags", [id], true]));
     flush();
+  });
+});
+
+describe("times in lists", () => {
+  it("are those of the clock for 24 hours, and days after that", () => {
+    const at = (...parts) => new Date(2026, ...parts).getTime() / 1000;
+    const now = at(4, 13, 9, 0);
+    const shown = (...parts) => relativeTime(at(...parts), true, now);
+    assert.deepEqual([shown(4, 13, 8, 59), shown(4, 12, 23, 50), shown(4, 12, 9, 1)], ["08:59", "23:50", "09:01"]);
+    assert.deepEqual([shown(4, 12, 8, 59), shown(4, 12, 0, 1), shown(4, 11, 23, 59), shown(4, 7, 12, 0)], ["Yesterday", "Yesterday", "Monday", "Thursday"]);
+    assert.deepEqual([shown(4, 1, 12, 0), shown(-3, 1, 12, 0)], ["May 1", "Oct 1, 2025"]);
   });
 });
 

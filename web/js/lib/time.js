@@ -46,11 +46,11 @@ export function dayName(seconds, now = Date.now() / 1000) {
   return format({ weekday: "long", month: "long", day: "numeric", ...(isThisYear ? {} : { year: "numeric" }) }).format(seconds * 1000);
 }
 
-/** For lists: the time if it is less than a day ago, then the day.
+/** For lists: the time if it is less than 24 hours ago, then the day.
  * @param {number} seconds @param {boolean} is24Hours @param {number} [now] */
 export function relativeTime(seconds, is24Hours, now = Date.now() / 1000) {
   const age = now - seconds;
-  if (age < 86_400 && dayOf(seconds) === dayOf(now)) return clockTime(seconds, is24Hours);
+  if (Math.abs(age) < 86_400) return clockTime(seconds, is24Hours);
   if (dayOf(seconds) === dayOf(now - 86_400)) return t("Yesterday");
   if (age < 7 * 86_400) return format({ weekday: "long" }).format(seconds * 1000);
   return format({ month: "short", day: "numeric", ...(age < 180 * 86_400 ? {} : { year: "numeric" }) }).format(seconds * 1000);

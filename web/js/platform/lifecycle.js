@@ -25,6 +25,11 @@ export const hasFocus = signal(document.hasFocus());
 /** The day, for texts such as “Today”. */
 export const today = signal(new Date().toDateString());
 
+const quarterNow = () => Math.floor(Date.now() / 900_000);
+
+/** Changes each quarter of an hour, for lists that show the times of the last 24 hours. */
+export const quarter = signal(quarterNow());
+
 let lastInput = Date.now();
 let hadInput = true;
 
@@ -155,6 +160,7 @@ export function watchLifecycle(queue, { onHide, onWake } = {}) {
     const late = Date.now() - ticked > SLEPT;
     ticked = Date.now();
     today.value = new Date().toDateString();
+    quarter.value = quarterNow();
     noteFocus();
     if (late && !document.hidden) pollNow();
   }, TICK);

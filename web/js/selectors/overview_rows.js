@@ -99,7 +99,7 @@ function recentRow(store, key, { newest, senders }) {
 /** What a row of the recent conversations is made of. @param {Store} store @param {string} key @param {Recent} conversation */
 const recentInputs = (store, key, { newest, senders }) => [
   ...[newest, senders.size, newest.type === "stream" ? store.channels.get(Number(newest.stream_id)) : null],
-  ...[store.unread.get(key), store.userTopics.get(key), dayOf(Date.now() / 1000)],
+  ...[store.unread.get(key), store.userTopics.get(key), dayOf(Date.now() / 1000), Date.now() / 1000 - newest.timestamp < 86_400],
 ];
 
 /** What the recent conversations are sorted by. Without a rule, the newest message is first.

@@ -10,7 +10,7 @@ import { asList, parseJson } from "../lib/parse.js";
 import { effect, signal, untracked } from "../lib/signal.js";
 import { keep, kept } from "../lib/storage.js";
 import { t } from "../lib/words.js";
-import { today } from "../platform/lifecycle.js";
+import { quarter } from "../platform/lifecycle.js";
 import { recentRows } from "../selectors/overview_rows.js";
 import { channelOf } from "../store/channels.js";
 import { userOf } from "../store/users.js";
@@ -61,7 +61,7 @@ export function createRecent(app) {
       effect(() => {
         const { range } = messages;
         range.version.value;
-        today.value;
+        quarter.value;
         for (const area of /** @type {const} */ (["unread", "userTopics", "channels"])) store.on(area);
         // The queue was lost, or messages have moved here.
         if (range.isStale && load.state.peek().kind === "ready") untracked(() => void load.start());
