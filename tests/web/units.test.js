@@ -19,6 +19,7 @@ import { ranked } from "../../web/js/selectors/ranking.js";
 import { mayResetPassword } from "../../web/js/selectors/roles.js";
 import { channelFragment, isKnownRoute, narrowFragment, routeOf, viewName } from "../../web/js/selectors/routes.js";
 import { dayOfText } from "../../web/js/selectors/dates.js";
+import { mayDelete } from "../../web/js/selectors/message_rights.js";
 import { messageAt } from "../../web/js/selectors/message_at.js";
 import { timelineRows } from "../../web/js/selectors/timeline_rows.js";
 import { suggestions } from "../../web/js/selectors/search_suggestions.js";
@@ -1007,6 +1008,23 @@ describe("reading", () => {
     Object.assign(globalThis, before);
     assert.deepEqual(requests, [1, 2].map((id) => ["/json/messages/flags", [id], true]));
     flush();
+  });
+});
+
+describe("deleting a message", () => {
+  it("is offered by the permissions of the organization and the channel, and within the time limit", () => {
+    const only = (...ids) => ({ direct_members: ids, direct_subgroups: [] });
+    const rights = (state, ...messages) => {
+      const store = storeWith({ realm_users: [user(1, "Ada"), user(2, "Bob"), user(4, "Helper", { is_bot: true, bot_owner_id: 1 })], realm_can_delete_any_message_group: only(), realm_can_delete_own_message_group: only(), ...state });
+      return messages.map((message) => mayDelete(store, message));
+    };
+    const now = Date.now() / 1000;
+    const [own, bots, others] = [1, 4, 2].map((sender) => inTopic(5, 10, "a", sender, { timestamp: now - 100 }));
+    assert.deepEqual(rights({}, own, bots, others, toPeople(6, [1, 2], 1)), [false, false, false, false]);
+    assert.deepEqual(rights({ realm_can_delete_own_message_group: only(1) }, own, bots, others), [true, true, false]);
+    assert.deepEqual(rights({ realm_can_delete_own_message_group: only(1), realm_message_content_delete_limit_seconds: 60 }, own, bots), [false, false]);
+    assert.deepEqual(rights({ realm_can_delete_any_message_group: only(1), realm_message_content_delete_limit_seconds: 60 }, own, others), [true, true]);
+    assert.deepEqual(rights({ subscriptions: [channel(10, "general", { can_delete_any_message_group: only(1) })] }, others, toPeople(6, [1, 2], 1)), [true, false]);
   });
 });
 

@@ -6,8 +6,8 @@
 import { updateFlags } from "../api/endpoints.js";
 import { t } from "../lib/words.js";
 import { channelLink } from "../selectors/links.js";
+import { mayDelete } from "../selectors/message_rights.js";
 import { channelOf } from "../store/channels.js";
-import { may } from "../store/lists.js";
 import {
   canEdit,
   editMessage,
@@ -48,9 +48,6 @@ export function showMessageMenu(app, asked, opener, timeline, at) {
   const isOwn = message.sender_id === store.selfId;
   const isChannel = message.type === "stream";
   const isCollapsed = message.flags.includes("collapsed");
-  const mayDelete = isOwn
-    ? may(store, "can_delete_own_message_group") || may(store, "can_delete_any_message_group")
-    : may(store, "can_delete_any_message_group");
   showMenu(
     opener,
     [
@@ -95,7 +92,7 @@ export function showMessageMenu(app, asked, opener, timeline, at) {
           icon: "warning",
           run: () => void showReport(app, message),
         },
-      mayDelete && { label: t("Delete"), icon: "trash", isDanger: true, run: () => session.deleteMessage(message.id) },
+      mayDelete(store, message) && { label: t("Delete"), icon: "trash", isDanger: true, run: () => session.deleteMessage(message.id) },
     ],
     t("Actions on the message"),
     at,
