@@ -97,6 +97,19 @@ impl App {
         if is_long { self.read_in(pool, user, work).await } else { self.readers.read(work).await }
     }
 
+    /// The same for work of unknown length: it runs on the calling thread, and again in the pool for slow reads if it takes longer
+    /// than about ten milliseconds there; see [`Readers::read_quickly`].
+    pub async fn read_quickly_or_slowly<T: Send + 'static>(
+        &self,
+        user: Option<UserId>,
+        work: impl Fn(&Snapshot<'_>) -> ApiResult<T> + Send + Sync + 'static,
+    ) -> ApiResult<T> {
+        match self.readers.read_quickly(&work).await? {
+            Some(value) => Ok(value),
+            None => self.read_in(&self.pools.slow_reads, user, work).await,
+        }
+    }
+
     /// Returns a value that is made of rows of the counted tables and of nothing else
     /// ([`WatchedTables::counted`](crate::store::WatchedTables::counted)): the one that was read before, as long as none of these
     /// rows changed.

@@ -356,10 +356,7 @@ async fn delete_ended_sessions(app: &App) -> ApiResult<()> {
     loop {
         let find = move |snapshot: &Snapshot<'_>| sessions::ended(snapshot, now);
         // In a pool only if there are many sessions: it would start a thread every minute.
-        let mut ended = match app.readers.read_quickly(find).await? {
-            Some(ended) => ended,
-            None => app.read_in(&app.pools.slow_reads, None, find).await?,
-        };
+        let mut ended = app.read_quickly_or_slowly(None, find).await?;
         if ended.is_empty() {
             return Ok(());
         }

@@ -59,13 +59,11 @@ impl FileParams {
 pub async fn get_file(call: Call<Visitor>, params: FileParams) -> ApiResult<Reply> {
     let path_id = params.path_id();
     count_visit(&call, &path_id)?;
-    let now = call.app.clock.seconds();
-    let file = call
-        .app
-        .readers
-        .read(|snapshot| files::access::find(Ctx::new(snapshot, &call.caller, now), &path_id));
-    let file = file.await?;
-    serve(&call.app, call.info.conditions.as_deref(), &call.caller, &file, params.download)
+    let (caller, now) = (Caller::clone(&call.caller), call.app.clock.seconds());
+    let file = call.app.read_quickly_or_slowly(Some(caller.quota_owner()), move |snapshot| {
+        files::access::find(Ctx::new(snapshot, &caller, now), &path_id)
+    });
+    serve(&call.app, call.info.conditions.as_deref(), &call.caller, &file.await?, params.download)
 }
 
 /// Counts a visitor's request for a file. Beyond the limit the file is refused as one that they may not load.

@@ -31,13 +31,13 @@ pub struct TemporaryUrl {
 
 /// `GET /user_uploads/{realm_id}/{filename}` below `/api/v1`: returns a temporary URL of an uploaded file.
 pub async fn get_temporary_url(call: Call<User>, params: FileParams) -> ApiResult<Reply<TemporaryUrl>> {
-    let now = call.app.clock.seconds();
-    let url = call.app.readers.read(|snapshot| {
-        let file = files::access::find(Ctx::new(snapshot, &call.caller, now), &params.path_id())
-            .map_err(as_operation)?;
-        let token = sign(snapshot, file.id, call.caller.user_id, now + VALIDITY)?;
+    let (caller, now) = (Caller::clone(&call.caller), call.app.clock.seconds());
+    let url = call.app.read_quickly_or_slowly(Some(caller.quota_owner()), move |snapshot| {
+        let file =
+            files::access::find(Ctx::new(snapshot, &caller, now), &params.path_id()).map_err(as_operation)?;
+        let token = sign(snapshot, file.id, caller.user_id, now + VALIDITY)?;
         let name = utf8_percent_encode(file_name(&file), PLAIN_IN_PATH);
-        Ok::<_, ApiError>(format!("/user_uploads/temporary/{token}/{name}"))
+        Ok(format!("/user_uploads/temporary/{token}/{name}"))
     });
     Reply::data(&TemporaryUrl { url: url.await? })
 }
@@ -64,21 +64,22 @@ pub struct TemporaryParams {
 
 /// `GET /user_uploads/temporary/{token}/{filename}`.
 pub async fn get_file_by_temporary_url(call: Call<Anyone>, params: TemporaryParams) -> ApiResult<Reply> {
+    let TemporaryParams { token, filename, download } = params;
     let now = call.app.clock.seconds();
-    let file = call.app.readers.read(|snapshot| {
+    let file = call.app.read_quickly_or_slowly(Some(Caller::VISITOR.quota_owner()), move |snapshot| {
         let invalid = || ApiError::bad_request("Invalid token");
-        let (id, user_id) = verify(snapshot, &params.token, now)?.ok_or_else(invalid)?;
+        let (id, user_id) = verify(snapshot, &token, now)?.ok_or_else(invalid)?;
         let file = files::by_id(snapshot, id)?.ok_or_else(files::access::does_not_exist)?;
         let caller = ok_unless_refused(rows::user::caller(snapshot, user_id))?.ok_or_else(invalid)?;
         if !files::access::may_load(Ctx::new(snapshot, &caller, now), &file)? {
             return Err(invalid());
         }
-        if file_name(&file) != params.filename {
+        if file_name(&file) != filename {
             return Err(ApiError::bad_request("Invalid filename"));
         }
         Ok(file)
     });
-    serve(&call.app, call.info.conditions.as_deref(), &Caller::VISITOR, &file.await?, params.download)
+    serve(&call.app, call.info.conditions.as_deref(), &Caller::VISITOR, &file.await?, download)
 }
 
 fn file_name(file: &AttachmentRow) -> &str {

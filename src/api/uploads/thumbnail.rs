@@ -5,18 +5,20 @@ use crate::auth::Ctx;
 use crate::domain::files;
 use crate::domain::files::thumbnails::CONTENT_TYPE;
 use crate::http::ranges::{Wanted, wanted};
-use crate::http::{ApiError, ApiResult, Call, OtherReply, Reply, Visitor};
+use crate::http::{ApiError, ApiResult, Call, Caller, OtherReply, Reply, Visitor};
 
 /// `GET /user_uploads/thumbnail/{realm_id}/{filename}/{format}`. Requires permission to download the image.
 pub async fn get_thumbnail(call: Call<Visitor>, params: FileParams) -> ApiResult<Reply> {
     let path = params.path_id();
     let (path_id, format) = path.rsplit_once('/').ok_or_else(ApiError::not_found)?;
     count_visit(&call, path_id)?;
-    let now = call.app.clock.seconds();
-    let found = call.app.readers.read(|snapshot| {
-        let file = files::access::find(Ctx::new(snapshot, &call.caller, now), path_id)?;
+    let (caller, now) = (Caller::clone(&call.caller), call.app.clock.seconds());
+    let names = (path_id.to_owned(), format.to_owned());
+    let found = call.app.read_quickly_or_slowly(Some(caller.quota_owner()), move |snapshot| {
+        let (path_id, format) = &names;
+        let file = files::access::find(Ctx::new(snapshot, &caller, now), path_id)?;
         let body = files::thumbnail(snapshot, file.id, format)?.ok_or_else(ApiError::not_found)?;
-        Ok::<_, ApiError>((file, body))
+        Ok((file, body))
     });
     let (file, body) = found.await?;
     let conditions = call.info.conditions.as_deref();

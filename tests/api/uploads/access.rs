@@ -1,7 +1,7 @@
 //! Access to uploaded files.
 
 use super::{link, load, png, upload};
-use crate::harness::{Client, TestServer};
+use crate::harness::{Blocked, Client, TestServer, until};
 use serde_json::json;
 use teamchat::domain::limits::MAX_LOOKED_UP_MESSAGES;
 
@@ -122,6 +122,40 @@ async fn a_message_shares_files_within_a_limited_number_of_messages() {
     assert!(may_load(&bob, &url).await);
     ada.send_direct(&[&eve], &link(&url)).await;
     assert!(may_load(&eve, &url).await);
+}
+
+/// Access to a file can depend on each of the messages that link to it.
+#[tokio::test]
+async fn files_with_many_links_delay_no_other_requests() {
+    let server = TestServer::start().await;
+    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
+    let (eve, zoe) = (server.member("eve").await, server.member("zoe").await);
+    let secret = server.private_channel("secret", &[&ada]).await;
+    let url = upload(&ada, "a.png", &png(20, 10)).await;
+    let thumbnail = format!("{}/840x560.webp", url.replace("/user_uploads/", "/user_uploads/thumbnail/"));
+    let hidden = ada.send(secret, "t", &link(&url)).await;
+    server.add_copies(hidden, 150_000).await;
+    server
+        .sql(
+            "INSERT OR IGNORE INTO attachment_message (attachment_id, message_id)
+             SELECT attachment_id, id FROM attachment_message CROSS JOIN message",
+        )
+        .await;
+    let blocked = Blocked::new(server.app(), |app| &app.pools.slow_reads).await;
+    let mut file = Box::pin(load(&bob, &url));
+    let mut image = Box::pin(load(&eve, &thumbnail));
+    let mut temporary = Box::pin(zoe.get(&url, ()));
+    tokio::select! {
+        answer = &mut file => panic!("{answer}"),
+        answer = &mut image => panic!("{answer}"),
+        answer = &mut temporary => panic!("{answer}"),
+        () = until(|| server.app().pools.slow_reads.admitted() >= blocked.count() + 3) => {}
+    }
+    // Others go on.
+    ada.send_direct(&[&ada], &link(&url)).await;
+    assert!(may_load(&ada, &url).await);
+    blocked.end().await;
+    assert_eq!((file.await.status, image.await.status, temporary.await.status), (403, 403, 400));
 }
 
 // conformance: upload-9
