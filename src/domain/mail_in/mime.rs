@@ -18,8 +18,14 @@ const MAX_DEPTH: usize = 20;
 /// The most parts of a mail.
 const MAX_PARTS: usize = 500;
 
-/// The longest headers of a mail or a part, in bytes.
+/// The longest headers of a mail, in bytes, together with those of its parts. The parser takes more than linear time for some.
 const MAX_HEADERS: usize = 128 * 1024;
+
+/// The bytes within which an encoded word (RFC 2047) ends. The standard has 75; some programs write a whole subject as one.
+const MAX_WORD: usize = 2000;
+
+/// The most encoded words that do not end within these bytes. The parser looks for the end of each up to the end of its header.
+const MAX_OPEN_WORDS: usize = 100;
 
 /// The most attachments that are kept.
 const MAX_ATTACHMENTS: usize = 50;
@@ -79,8 +85,10 @@ pub struct Attachment {
 pub enum Unreadable {
     /// There are more parts, or deeper levels, than a mail program makes.
     TooManyParts,
-    /// The headers of the mail or of a part have more than 128 KiB.
+    /// The headers of the mail and of its parts have more than 128 KiB.
     HeadersTooLong,
+    /// The headers have more encoded words without an end than a mail program makes.
+    HeadersMalformed,
 }
 
 /// The marks of mails of this server.
@@ -96,17 +104,22 @@ pub struct OwnMail {
 pub fn read(raw: &[u8], own: &OwnMail) -> Result<Mail, Unreadable> {
     let mut mail = Mail::default();
     let mut parts = vec![(raw, 0)];
-    let mut count = 0;
+    let (mut count, mut headers_length, mut open_words) = (0, 0, 0);
     while let Some((part, depth)) = parts.pop() {
         count += 1;
         if count > MAX_PARTS || depth > MAX_DEPTH {
             return Err(Unreadable::TooManyParts);
         }
         let (head, body) = split(part);
-        if head.len() > MAX_HEADERS {
+        headers_length += head.len();
+        if headers_length > MAX_HEADERS {
             return Err(Unreadable::HeadersTooLong);
         }
         let head = undeclared(head);
+        open_words += count_open_words(&head);
+        if open_words > MAX_OPEN_WORDS {
+            return Err(Unreadable::HeadersMalformed);
+        }
         let head = with_whole_names(&head);
         let headers = MessageParser::default().parse_headers(head.as_bytes()).unwrap_or_default();
         if headers.parts.is_empty() {
@@ -196,6 +209,18 @@ fn split(part: &[u8]) -> (&[u8], &[u8]) {
         Some(at) => (&part[..at + 2], &part[at + 4..]),
         None => (part, &[]),
     }
+}
+
+/// The number of encoded words that begin in a head and do not end within [`MAX_WORD`] bytes.
+fn count_open_words(head: &str) -> usize {
+    let is_open = |begin: usize| {
+        let rest = head.as_bytes().get(begin..).unwrap_or_default();
+        let word = &rest[..rest.len().min(MAX_WORD)];
+        // The charset, `?`, a letter, `?`, and the text.
+        let text = word.iter().position(|byte| *byte == b'?').and_then(|at| word.get(at + 3..));
+        !text.is_some_and(|text| text.windows(2).any(|end| end == b"?="))
+    };
+    head.match_indices("=?").filter(|(at, mark)| is_open(at + mark.len())).count()
 }
 
 /// The parts between the lines with a boundary. Lines before the first and after the last are left out.
@@ -451,6 +476,18 @@ mod tests {
         assert_eq!(read(wide.as_bytes(), &OwnMail::default()), Err(Unreadable::TooManyParts));
         let long = format!("Subject: {}\r\n\r\nx", "a".repeat(200_000));
         assert_eq!(read(long.as_bytes(), &OwnMail::default()), Err(Unreadable::HeadersTooLong));
+        let head = format!("X-Filler: {}\r\n", "a".repeat(10_000));
+        let parts = format!("--b\r\n{head}\r\nx\r\n").repeat(14);
+        let long = format!("Content-Type: multipart/mixed; boundary=b\r\n\r\n{parts}");
+        assert_eq!(read(long.as_bytes(), &OwnMail::default()), Err(Unreadable::HeadersTooLong));
+        // Encoded words without an end, and with an end that is too far away.
+        let far = format!("=?aa?b?{}", " ".repeat(1000)).repeat(120);
+        for words in ["=?aa?q? ".repeat(101), format!("{far}?=")] {
+            let open = format!("Subject: {words}\r\n\r\nx");
+            assert_eq!(read(open.as_bytes(), &OwnMail::default()), Err(Unreadable::HeadersMalformed));
+        }
+        let few = format!("Subject: {}\r\n\r\nx", "=?aa?q? ".repeat(100));
+        assert_eq!(read(few.as_bytes(), &OwnMail::default()).unwrap().text.as_deref(), Some("x"));
         // Messages in messages are one file.
         let messages = "Content-Type: message/rfc822\n\n".repeat(10_000);
         let read = mail(&messages);

@@ -62,6 +62,7 @@ impl Shared {
             Ok(Ok(mail)) => Ok(mail),
             Ok(Err(Unreadable::TooManyParts)) => Err("554 5.6.0 The mail has too many parts"),
             Ok(Err(Unreadable::HeadersTooLong)) => Err("554 5.6.0 The headers are too long"),
+            Ok(Err(Unreadable::HeadersMalformed)) => Err("554 5.6.0 The headers are malformed"),
             Err(error) => {
                 tracing::warn!(%error, "a mail could not be read");
                 Err("451 4.3.0 Try again later")

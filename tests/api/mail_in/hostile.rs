@@ -63,11 +63,13 @@ async fn bombs_are_refused_and_the_session_goes_on() {
     let nested = (0..100).map(part).collect::<Vec<_>>().concat();
     let wide = format!("Content-Type: multipart/mixed; boundary=b\n\n{}", "--b\n\nx\n".repeat(5000));
     let header = format!("Subject: x\n{}\nx\n", "X-Filler: aaaaaaaaaaaaaaaaaaaaaaaa\n".repeat(10_000));
+    let words = format!("Subject: {}\n\nx\n", "=?aa?q? ".repeat(1000));
     let mut mailer = Mailer::lmtp(listener).await;
     for (bomb, reply) in [
         (&nested, "554 5.6.0 The mail has too many parts"),
         (&wide, "554 5.6.0 The mail has too many parts"),
         (&header, "554 5.6.0 The headers are too long"),
+        (&words, "554 5.6.0 The headers are malformed"),
         (&format!("Subject: {}\n\nx\n", "a".repeat(40_000)), "554 5.6.0 A line is too long"),
     ] {
         assert_eq!(mailer.mail(&email, bomb).await, reply);
