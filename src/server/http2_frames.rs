@@ -30,11 +30,15 @@ const HEADER: usize = 9;
 const DATA: u8 = 0;
 const HEADERS: u8 = 1;
 const SETTINGS: u8 = 4;
+const PUSH_PROMISE: u8 = 5;
 const CONTINUATION: u8 = 9;
 const ACK: u8 = 1;
 const END_HEADERS: u8 = 4;
 const PADDED: u8 = 8;
 const PRIORITY: u8 = 32;
+
+/// The most bytes of a head up to the first byte of a field: the length of the padding, the priority, and that byte.
+const START: usize = 7;
 
 /// A stream that counts frames as they are read, and fails beyond the limit.
 pub struct FrameLimit<T> {
@@ -59,6 +63,8 @@ struct Frames {
     /// All bytes.
     bytes: usize,
     table: Table,
+    /// The first bytes of the head after the confirmation.
+    start: [u8; START],
 }
 
 /// The client's table of header fields.
@@ -68,7 +74,7 @@ enum Table {
     Unconfirmed,
     /// The next head is to empty it.
     Confirmed,
-    /// The head has begun: the bytes until its first field.
+    /// The head has begun: the bytes of its start that are there.
     Begun(usize),
     Empty,
     /// The head did not empty it.
@@ -95,19 +101,19 @@ impl Frames {
             }
             self.filled = 0;
             let [high, middle, low, kind, flags, ..] = self.header;
-            if matches!(kind, HEADERS | CONTINUATION) {
+            // A client may begin a promise. It is refused when it ends.
+            if matches!(kind, HEADERS | PUSH_PROMISE | CONTINUATION) {
                 self.is_in_head = flags & END_HEADERS == 0;
             }
+            self.skip = u32::from_be_bytes([0, high, middle, low]) as usize;
             match (kind, self.table) {
                 (SETTINGS, Table::Unconfirmed) if flags & ACK != 0 => self.table = Table::Confirmed,
                 (HEADERS, Table::Confirmed) => {
-                    let padding = usize::from(flags & PADDED != 0);
-                    let priority = if flags & PRIORITY == 0 { 0 } else { 5 };
-                    self.table = Table::Begun(padding + priority);
+                    let has_field = self.skip > before_field(flags);
+                    self.table = if has_field { Table::Begun(0) } else { Table::Kept };
                 }
                 _ => {}
             }
-            self.skip = u32::from_be_bytes([0, high, middle, low]) as usize;
             // Frames with a part of a head or a body, unless they are empty.
             if self.skip == 0 || !matches!(kind, DATA | HEADERS | CONTINUATION) {
                 self.idle += 1;
@@ -116,16 +122,36 @@ impl Frames {
     }
 
     /// Looks for the change of the size of the table, with which the head begins that follows the confirmation (RFC 7541,
-    /// section 4.2). h2 accepts no size but the one that was asked for.
+    /// section 4.2). h2 accepts no size but the one that was asked for. It does not look into padding, nor into the head of a
+    /// stream that depends on itself: there is no change.
     fn look_at_head(&mut self, payload: &[u8]) {
-        if let Table::Begun(before) = self.table {
-            self.table = match payload.get(before) {
-                None => Table::Begun(before - payload.len()),
-                Some(first) if first & 0b1110_0000 == 0b0010_0000 => Table::Empty,
-                Some(_) => Table::Kept,
-            };
+        let Table::Begun(there) = self.table else { return };
+        let [high, middle, low, _, flags, stream @ ..] = self.header;
+        let before = before_field(flags);
+        let taken = (before + 1 - there).min(payload.len());
+        self.start[there..there + taken].copy_from_slice(&payload[..taken]);
+        if there + taken <= before {
+            self.table = Table::Begun(there + taken);
+            return;
         }
+        let length = u32::from_be_bytes([0, high, middle, low]) as usize;
+        let padding = if flags & PADDED == 0 { 0 } else { usize::from(self.start[0]) };
+        let priority = &self.start[..before];
+        let is_own = matches!(*priority, [.., a, b, c, d, _] if number([a, b, c, d]) == number(stream));
+        let is_decoded = length > before + padding && !(flags & PRIORITY != 0 && is_own);
+        let is_update = self.start[before] & 0b1110_0000 == 0b0010_0000;
+        self.table = if is_decoded && is_update { Table::Empty } else { Table::Kept };
     }
+}
+
+/// The number of bytes before the fields of a head.
+fn before_field(flags: u8) -> usize {
+    usize::from(flags & PADDED != 0) + if flags & PRIORITY == 0 { 0 } else { 5 }
+}
+
+/// The number of a stream, without the first bit, which has another meaning.
+fn number(stream: [u8; 4]) -> u32 {
+    u32::from_be_bytes(stream) & (u32::MAX >> 1)
 }
 
 impl<T> FrameLimit<T> {
@@ -139,6 +165,7 @@ impl<T> FrameLimit<T> {
             is_in_head: false,
             bytes: 0,
             table: Table::Unconfirmed,
+            start: [0; START],
         };
         Self { io, frames, heads, table, since: Instant::now() }
     }
@@ -236,27 +263,29 @@ mod tests {
     /// Each of them has some bytes of a head without an end.
     #[tokio::test]
     async fn unfinished_heads_share_a_budget() {
-        let limits = limits();
-        let mut room = [0; 100];
-        let mut open = Vec::new();
-        let begin = [vec![b'p'; PREFACE], frame(HEADERS, 40)].concat();
-        let refused = loop {
-            let (mut client, server) = duplex(1 << 10);
-            let mut server = FrameLimit::new(server, heads_of(&limits));
-            client.write_all(&begin).await.unwrap();
-            match server.read(&mut room).await {
-                Ok(_) => open.push((client, server)),
-                Err(error) => break error,
-            }
-        };
-        assert_eq!(refused.to_string(), "no memory for the head of a request");
-        assert_eq!(open.len(), 8, "the part of an address");
-        let (client, server) = &mut open[0];
-        let mut end = frame(CONTINUATION, 10);
-        end[4] = END_HEADERS;
-        client.write_all(&end).await.unwrap();
-        assert_ne!(server.read(&mut room).await.unwrap(), 0);
-        assert!(Heads::of(limits, [192, 0, 2, 1].into()).grow_to(UNFINISHED_HEAD));
+        for kind in [HEADERS, PUSH_PROMISE] {
+            let limits = limits();
+            let mut room = [0; 100];
+            let mut open = Vec::new();
+            let begin = [vec![b'p'; PREFACE], frame(kind, 40)].concat();
+            let refused = loop {
+                let (mut client, server) = duplex(1 << 10);
+                let mut server = FrameLimit::new(server, heads_of(&limits));
+                client.write_all(&begin).await.unwrap();
+                match server.read(&mut room).await {
+                    Ok(_) => open.push((client, server)),
+                    Err(error) => break error,
+                }
+            };
+            assert_eq!(refused.to_string(), "no memory for the head of a request");
+            assert_eq!(open.len(), 8, "the part of an address");
+            let (client, server) = &mut open[0];
+            let mut end = frame(CONTINUATION, 10);
+            end[4] = END_HEADERS;
+            client.write_all(&end).await.unwrap();
+            assert_ne!(server.read(&mut room).await.unwrap(), 0);
+            assert!(Heads::of(limits, [192, 0, 2, 1].into()).grow_to(UNFINISHED_HEAD));
+        }
     }
 
     /// The body of this request is never read, so its client is given no more room.
@@ -338,6 +367,10 @@ mod tests {
                 Table::Empty,
             ),
             (vec![confirmation.clone(), head(0, &field), head(0, &update)], Table::Kept),
+            // What looks like the change is in another frame, in padding, or in a head that h2 leaves out.
+            (vec![confirmation.clone(), head(0, &[]), vec![0, 0, 1, 77, 0, 0, 0, 0, 0, 0x20]], Table::Kept),
+            (vec![confirmation.clone(), head(PADDED, &[2, 0x20, 0x20])], Table::Kept),
+            (vec![confirmation.clone(), head(PRIORITY, &[0x80, 0, 0, 1, 9, 0x20, 0x82])], Table::Kept),
         ];
         for (frames, expected) in cases {
             assert_eq!(table_after(&frames), expected, "{frames:?}");
