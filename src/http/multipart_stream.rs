@@ -31,6 +31,9 @@ const MAX_BUFFERED: usize = 256 * 1024;
 /// The bytes of a file that are in memory at most: what is read is written in pieces.
 const IN_MEMORY: usize = 256 * 1024;
 
+/// The most bytes of the names of parts that are not files. They are kept for the response.
+const MAX_NAMES: usize = 64 * 1024;
+
 /// The longest boundary between parts, in bytes (RFC 2046, section 5.1.1). The parser goes through it for each chunk.
 const MAX_BOUNDARY: usize = 70;
 
@@ -61,6 +64,8 @@ pub struct MultipartStream {
     parts: usize,
     source: Source<RequestBody>,
     non_file_parts: NonFileParts,
+    /// The bytes of their names.
+    names: usize,
     content_length: Option<u64>,
     _reservation: Reservation,
 }
@@ -105,6 +110,7 @@ impl MultipartStream {
             parts: 0,
             source,
             non_file_parts,
+            names: 0,
             content_length,
             _reservation: reservation,
         })
@@ -140,7 +146,13 @@ impl MultipartStream {
                     return Ok(Some(FilePart { field_name, file_name, content_type }));
                 }
                 Some(_) => {}
-                None => self.non_file_parts.add(&field_name),
+                None => {
+                    self.names += field_name.len();
+                    if self.names > MAX_NAMES {
+                        return Err(ApiError::too_large());
+                    }
+                    self.non_file_parts.add(&field_name);
+                }
             }
         }
     }

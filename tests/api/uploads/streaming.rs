@@ -210,6 +210,31 @@ async fn headers_without_end_are_not_collected() {
     assert_eq!(load(&ada, &url).await.bytes, b"hello");
 }
 
+/// The response has the names of parts that are no files.
+#[tokio::test]
+async fn long_names_of_parts_are_not_collected() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let names = |count: usize, length: usize| -> Vec<String> {
+        (10..10 + count).map(|number| format!("{number}{}", "n".repeat(length - 2))).collect()
+    };
+    let upload = async |names: &[String]| {
+        let part =
+            |name: &String| format!("--x\r\nContent-Disposition: form-data; name=\"{name}\"\r\n\r\n\r\n");
+        let body = names.iter().map(part).collect::<String>()
+            + "--x\r\nContent-Disposition: form-data; name=\"f\"; filename=\"f\"\r\n\r\nhello\r\n--x--\r\n";
+        ada.request(reqwest::Method::POST, "/user_uploads")
+            .body("multipart/form-data; boundary=x", body)
+            .send()
+            .await
+    };
+    let short = names(64, 1024);
+    let short: Vec<&str> = short.iter().map(String::as_str).collect();
+    upload(&names(64, 1024)).await.ok_ignoring(&short);
+    upload(&names(65, 1024)).await.error(413, "BAD_REQUEST", "Request body is too large");
+    upload(&names(5, 200_000)).await.error(413, "BAD_REQUEST", "Request body is too large");
+}
+
 /// Concurrent uploads count, even if they are never completed.
 // conformance: upload-3
 #[tokio::test]
