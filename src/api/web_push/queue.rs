@@ -4,6 +4,7 @@ use crate::app::Options;
 use crate::domain::limits::{MAX_MESSAGES_OF_NOTIFICATION, MAX_PUSH_NOTIFICATIONS, MAX_SHOWN_ON_PHONES};
 use crate::domain::messages::notification_queue::Queue;
 use crate::domain::notifications::waiting;
+use crate::domain::realm::user_ids;
 use crate::store::{Tx, bitmap};
 use crate::types::{MessageId, UserId};
 use roaring::RoaringBitmap;
@@ -27,12 +28,12 @@ impl Transports {
 
 /// The active people with subscriptions.
 pub fn subscribed_users(connection: &Connection, transports: Transports) -> rusqlite::Result<RoaringBitmap> {
-    let mut statement = connection.prepare_cached(
+    user_ids::set(
+        connection,
         "SELECT DISTINCT user_id FROM push_subscription CROSS JOIN user USING (user_id)
          WHERE is_active AND iif(session_id IS NULL, ?1, ?2)",
-    )?;
-    let ids = statement.query_map((transports.phones, transports.browsers), |row| row.get::<_, UserId>(0))?;
-    ids.filter_map(|id| id.map(UserId::bit).transpose()).collect()
+        (transports.phones, transports.browsers),
+    )
 }
 
 /// Adds a message to the notifications of all subscriptions of a user, under the tag of its conversation. It is sent at once,

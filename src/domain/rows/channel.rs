@@ -1,6 +1,7 @@
 //! A channel's row, and its topics policy.
 
 use crate::domain::realm::settings::RealmSetting;
+use crate::domain::realm::user_ids;
 use crate::types::{RecipientId, SettingValue, Shape, StreamId, UserId};
 use roaring::RoaringBitmap;
 use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
@@ -152,10 +153,10 @@ pub fn is_subscribed(
 
 /// The active users that are subscribed to a channel.
 pub fn subscribers(connection: &Connection, stream_id: StreamId) -> rusqlite::Result<RoaringBitmap> {
-    let mut statement = connection.prepare_cached(
+    user_ids::set(
+        connection,
         "SELECT user_id FROM subscription JOIN user USING (user_id)
          WHERE stream_id = ?1 AND active AND is_active ORDER BY user_id",
-    )?;
-    let ids = statement.query_map([stream_id], |row| row.get::<_, UserId>(0))?;
-    ids.filter_map(|id| id.map(UserId::bit).transpose()).collect()
+        [stream_id],
+    )
 }

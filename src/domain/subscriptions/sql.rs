@@ -1,5 +1,6 @@
 //! Statements on subscriptions and on their spans.
 
+use crate::domain::realm::user_ids;
 use crate::domain::rows::channel::StreamRow;
 use crate::domain::subscriptions::rules;
 use crate::domain::subscriptions::rules::SubscriptionProperty;
@@ -76,10 +77,7 @@ pub fn subscribers_with_deactivated(
     connection: &Connection,
     stream_id: StreamId,
 ) -> rusqlite::Result<RoaringBitmap> {
-    let mut statement =
-        connection.prepare_cached("SELECT user_id FROM subscription WHERE stream_id = ?1 AND active")?;
-    let ids = statement.query_map([stream_id], |row| row.get::<_, UserId>(0))?;
-    ids.filter_map(|id| id.map(UserId::bit).transpose()).collect()
+    user_ids::set(connection, "SELECT user_id FROM subscription WHERE stream_id = ?1 AND active", [stream_id])
 }
 
 /// The recipient ids of the channels in which a user can have received messages: those that they ever were subscribed
@@ -153,14 +151,14 @@ pub fn all_subscribers(connection: &Connection) -> rusqlite::Result<HashMap<Stre
 /// Active bots, and users who were active since a time in UNIX seconds: who joined, were present or sent a message
 /// since then, or have an event queue.
 pub fn active_since(connection: &Connection, since: i64) -> rusqlite::Result<RoaringBitmap> {
-    let mut statement = connection.prepare_cached(
+    user_ids::set(
+        connection,
         "SELECT user_id FROM user WHERE is_active AND (bot_type IS NOT NULL OR date_joined >= ?1
              OR user_id IN (SELECT user_id FROM event_queue)
              OR (SELECT last_connected_time FROM presence WHERE presence.user_id = user.user_id) >= ?1
              OR (SELECT timestamp FROM message WHERE sender_id = user.user_id ORDER BY id DESC LIMIT 1) >= ?1)",
-    )?;
-    let ids = statement.query_map([since], |row| row.get::<_, UserId>(0))?;
-    ids.filter_map(|id| id.map(UserId::bit).transpose()).collect()
+        [since],
+    )
 }
 
 /// The id of the next message. The id of a deleted message is not used again.

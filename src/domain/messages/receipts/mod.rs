@@ -8,6 +8,7 @@ pub mod moved;
 
 use crate::domain::access::messages::{direct_user_ids, moved_receipts, moved_receivers};
 use crate::domain::messages::record::MessageRow;
+use crate::domain::realm::user_ids;
 use crate::domain::rows::channel::StreamRow;
 use crate::error::ApiResult;
 use crate::types::{MessageId, StreamId, UserId};
@@ -36,14 +37,13 @@ pub fn receivers_by_spans(
     stream_id: StreamId,
     id: MessageId,
 ) -> ApiResult<RoaringBitmap> {
-    let present = bitmap(
+    let present = user_ids::set(
         connection,
         "SELECT user_id FROM subscription INDEXED BY subscription_stream
              JOIN subscription_span USING (user_id, stream_id)
          WHERE stream_id = ?1 AND active AND from_message_id <= ?2
              AND (until_message_id IS NULL OR ?2 < until_message_id)",
-        stream_id,
-        id,
+        (stream_id, id),
     )?;
     Ok(present | former_receivers(connection, stream_id, id)?)
 }
@@ -54,23 +54,12 @@ pub fn former_receivers(
     stream_id: StreamId,
     id: MessageId,
 ) -> ApiResult<RoaringBitmap> {
-    bitmap(
+    let former = user_ids::set(
         connection,
         "SELECT user_id FROM subscription_span INDEXED BY subscription_span_ended
          WHERE stream_id = ?1 AND until_message_id IS NOT NULL
              AND from_message_id <= ?2 AND ?2 < until_message_id",
-        stream_id,
-        id,
-    )
-}
-
-fn bitmap(
-    connection: &Connection,
-    sql: &str,
-    stream_id: StreamId,
-    id: MessageId,
-) -> ApiResult<RoaringBitmap> {
-    let mut statement = connection.prepare_cached(sql)?;
-    let ids = statement.query_map((stream_id, id), |row| row.get::<_, UserId>(0))?;
-    Ok(ids.filter_map(|id| id.map(UserId::bit).transpose()).collect::<Result<_, _>>()?)
+        (stream_id, id),
+    )?;
+    Ok(former)
 }
