@@ -7,9 +7,13 @@
 //! Numbers come from blocks that are reserved in the file (`counter`). A crash leaves the rest of a block unused, so that
 //! no number is used twice, not even one of an event that was never stored.
 
+use crate::store::counter;
 use crate::types::EventId;
 use parking_lot::Mutex;
 use rusqlite::Connection;
+
+/// The row of `counter` with the end of the reserved block.
+const COUNTER: &str = "event";
 
 /// Numbers reserved at a time: few compared with those that an idle queue can be behind, because a crash skips them.
 const BLOCK: i64 = 1 << 12;
@@ -120,7 +124,7 @@ impl<W> EventIdAllocator<W> {
     pub fn close(&self, connection: &Connection) -> rusqlite::Result<()> {
         let mut state = self.state.lock();
         state.is_closed = true;
-        store(connection, state.next)
+        counter::set(connection, COUNTER, state.next)
     }
 }
 
@@ -162,17 +166,10 @@ impl GroupIds {
 
     fn reserve(&mut self, connection: &Connection) -> rusqlite::Result<()> {
         let reserved = self.next + BLOCK;
-        store(connection, reserved)?;
+        counter::set(connection, COUNTER, reserved)?;
         self.reserved = reserved;
         Ok(())
     }
-}
-
-fn store(connection: &Connection, next: i64) -> rusqlite::Result<()> {
-    connection
-        .prepare_cached("INSERT OR REPLACE INTO counter (name, value) VALUES ('event', ?1)")?
-        .execute([next])
-        .map(|_| ())
 }
 
 #[cfg(test)]

@@ -19,7 +19,7 @@
 //! - `schema_check`: the schema of a file, compared with that of this program;
 //! - `pragmas`: SQLite's checks of a file, and giving pages back;
 //! - [`ScratchFolder`]: a folder that is removed unless it is complete;
-//! - [`bitmap`]: sets of ids as blobs;
+//! - [`bitmap`]: sets of ids as blobs; [`counter`]: named numbers;
 //! - `json_column`: JSON as text.
 //!
 //! Nothing here knows events or resources.
@@ -29,6 +29,7 @@ mod background;
 pub mod bitmap;
 mod connect;
 mod copies;
+pub mod counter;
 mod error;
 mod file;
 mod file_state;

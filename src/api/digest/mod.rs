@@ -15,9 +15,9 @@ use crate::domain::realm::settings::{DIGEST_EMAILS_ENABLED, DIGEST_WEEKDAY};
 use crate::domain::{logins, mail, realm};
 use crate::error::ApiResult;
 use crate::scheduler;
-use crate::store::{StoreError, Tx};
+use crate::store::{StoreError, Tx, counter};
 use crate::types::{SECONDS_PER_DAY, UserId};
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::Connection;
 use std::sync::Arc;
 
 /// Seconds of absence after which a person gets a digest, of which it has the content.
@@ -62,15 +62,7 @@ async fn send_due(app: &App) -> ApiResult<Option<i64>> {
         }
     }
     result?;
-    let finish = move |tx: &mut Tx<'_>| -> ApiResult<()> {
-        tx.prepare_cached(
-            "INSERT INTO counter (name, value) VALUES (?1, ?2)
-             ON CONFLICT DO UPDATE SET value = excluded.value",
-        )?
-        .execute((LAST_DAY, day))?;
-        Ok(())
-    };
-    app.writer.run(finish).await?;
+    app.writer.run(move |tx| ApiResult::Ok(counter::set(tx, LAST_DAY, day)?)).await?;
     Ok(Some((day + 7) * SECONDS_PER_DAY))
 }
 
@@ -93,10 +85,7 @@ fn state(connection: &Connection, day: i64) -> ApiResult<State> {
     }
     // The first day of 1970 was a Thursday.
     let weekday = (day + 3).rem_euclid(7);
-    let last_day: Option<i64> = connection
-        .prepare_cached("SELECT value FROM counter WHERE name = ?1")?
-        .query_row([LAST_DAY], |row| row.get(0))
-        .optional()?;
+    let last_day = counter::load(connection, LAST_DAY)?;
     Ok(match (DIGEST_WEEKDAY.get(connection)? - weekday).rem_euclid(7) {
         0 if last_day.is_none_or(|last| last < day) => State::Due,
         0 => State::NotBefore(day + 7),

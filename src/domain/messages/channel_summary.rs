@@ -7,9 +7,9 @@ use crate::domain::rows::channel::StreamRow;
 use crate::domain::{access, channels};
 use crate::error::ApiResult;
 use crate::events::Audience;
-use crate::store::Tx;
+use crate::store::{Tx, counter};
 use crate::types::{MessageId, RecipientId, SECONDS_PER_DAY};
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::Connection;
 
 /// The derived members of a channel's record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,7 +67,7 @@ const LOOK_INTERVAL: i64 = SECONDS_PER_DAY;
 
 /// When to look for silent channels next, in UNIX seconds; `None` if that was never done.
 pub fn next_look(connection: &Connection) -> ApiResult<Option<i64>> {
-    Ok(counter(connection, NEXT_LOOK)?)
+    Ok(counter::load(connection, NEXT_LOOK)?)
 }
 
 /// Makes the next look one at this time, if it would be later.
@@ -80,7 +80,7 @@ fn look_by(connection: &Connection, time: i64) -> rusqlite::Result<()> {
 
 /// The channels that have become silent since the last look, and the time of the next look.
 pub fn silent_channels(connection: &Connection, now: i64) -> ApiResult<(Vec<RecipientId>, i64)> {
-    let since = counter(connection, LOOKED_UNTIL)?;
+    let since = counter::load(connection, LOOKED_UNTIL)?;
     let (mut silent, mut next) = (Vec::new(), now + LOOK_INTERVAL);
     for stream in channels::all(connection)? {
         let until = active_until(connection, &stream)?;
@@ -111,17 +111,8 @@ fn active_until(connection: &Connection, stream: &StreamRow) -> ApiResult<i64> {
 
 /// Records that all channels were emitted that are silent now, and when to look again.
 pub fn set_looked(tx: &Tx<'_>, now: i64, next: i64) -> ApiResult<()> {
-    let mut statement = tx.prepare_cached("INSERT OR REPLACE INTO counter (name, value) VALUES (?1, ?2)")?;
-    statement.execute((LOOKED_UNTIL, now))?;
-    statement.execute((NEXT_LOOK, next))?;
-    Ok(())
-}
-
-fn counter(connection: &Connection, name: &str) -> rusqlite::Result<Option<i64>> {
-    connection
-        .prepare_cached("SELECT value FROM counter WHERE name = ?1")?
-        .query_row([name], |row| row.get(0))
-        .optional()
+    counter::set(tx, LOOKED_UNTIL, now)?;
+    Ok(counter::set(tx, NEXT_LOOK, next)?)
 }
 
 fn emit(tx: &mut Tx<'_>, stream: &StreamRow, changes: Vec<StreamChange>) -> ApiResult<()> {

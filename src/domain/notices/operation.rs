@@ -4,9 +4,9 @@
 use crate::domain::realm::user_ids;
 use crate::domain::{mail, notices};
 use crate::error::ApiResult;
-use crate::store::Tx;
+use crate::store::{Tx, counter};
 use crate::types::{Language, UserId};
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::Connection;
 use teamchat_markdown::{Composition, Words};
 
 /// Space that runs out.
@@ -46,18 +46,16 @@ const OVERDUE: i64 = 2;
 const REFUSED: i64 = 3;
 
 /// Returns the level that is known.
-fn known_level(connection: &Connection, counter: &str) -> rusqlite::Result<i64> {
-    let mut statement = connection.prepare_cached("SELECT value FROM counter WHERE name = ?1")?;
-    Ok(statement.query_row([counter], |row| row.get(0)).optional()?.unwrap_or(0))
+fn known_level(connection: &Connection, name: &str) -> rusqlite::Result<i64> {
+    Ok(counter::load(connection, name)?.unwrap_or(0))
 }
 
 /// Notes the level that is known now. Returns true if it was another one.
-fn change_level(tx: &Tx<'_>, counter: &str, level: i64) -> rusqlite::Result<bool> {
-    if known_level(tx, counter)? == level {
+fn change_level(tx: &Tx<'_>, name: &str, level: i64) -> rusqlite::Result<bool> {
+    if known_level(tx, name)? == level {
         return Ok(false);
     }
-    tx.prepare_cached("INSERT OR REPLACE INTO counter (name, value) VALUES (?1, ?2)")?
-        .execute((counter, level))?;
+    counter::set(tx, name, level)?;
     Ok(true)
 }
 

@@ -12,7 +12,7 @@ use crate::domain::search::emoji::with_words;
 use crate::domain::search::index::KnownWords;
 use crate::domain::search::text::{fold, words};
 use crate::error::ApiResult;
-use crate::store::{Budget, Tx};
+use crate::store::{Budget, Tx, counter};
 use crate::types::MessageId;
 use rusqlite::{Connection, OptionalExtension};
 use std::collections::{HashMap, HashSet, VecDeque};
@@ -136,11 +136,7 @@ pub enum Candidates {
 
 /// Returns a number other than 0 if the purge has to go through all words; for [`finish_sweep`].
 pub fn sweeps(connection: &Connection) -> rusqlite::Result<i64> {
-    let value = connection
-        .prepare_cached("SELECT value FROM counter WHERE name = ?1")?
-        .query_row([SWEEPS], |row| row.get(0))
-        .optional()?;
-    Ok(value.unwrap_or(0))
+    Ok(counter::load(connection, SWEEPS)?.unwrap_or(0))
 }
 
 /// Records that the purge has gone through all words. Another one has to, if more words were left out since.

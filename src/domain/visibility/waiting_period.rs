@@ -4,15 +4,15 @@ use super::{Scope, Snapshot, emit_changes};
 use crate::domain::groups;
 use crate::domain::groups::waiting_period::WaitingPeriod;
 use crate::error::ApiResult;
-use crate::store::Tx;
-use rusqlite::{Connection, OptionalExtension};
+use crate::store::{Tx, counter};
+use rusqlite::Connection;
 
 /// The row of `counter` that holds the time up to which ended waiting periods were emitted, in UNIX seconds.
-const COUNTER: &str = "waiting_period";
+const EMITTED_UNTIL: &str = "waiting_period";
 
 /// The time at which [`emit_ended`] has something to do next, in UNIX seconds; `None` if no member is new.
 pub fn next_end(connection: &Connection, now: i64) -> ApiResult<Option<i64>> {
-    let emitted_until = emitted_until(connection)?;
+    let emitted_until = counter::load(connection, EMITTED_UNTIL)?;
     let waiting_period = WaitingPeriod::load(connection, emitted_until.unwrap_or(now))?;
     if waiting_period.is_zero() {
         return Ok(None);
@@ -26,7 +26,7 @@ pub fn next_end(connection: &Connection, now: i64) -> ApiResult<Option<i64>> {
 pub fn emit_ended(tx: &mut Tx<'_>) -> ApiResult<()> {
     let now = tx.now();
     let waiting_period = WaitingPeriod::load(tx, now)?;
-    if let Some(since) = emitted_until(tx)?.filter(|_| !waiting_period.is_zero()) {
+    if let Some(since) = counter::load(tx, EMITTED_UNTIL)?.filter(|_| !waiting_period.is_zero()) {
         let first = WaitingPeriod::load(tx, since)?.new_since();
         let users = groups::members_joined(tx, first, waiting_period.new_since())?;
         if !users.is_empty() {
@@ -35,14 +35,5 @@ pub fn emit_ended(tx: &mut Tx<'_>) -> ApiResult<()> {
             emit_changes(tx, scope, before, |_, _| Ok(()))?;
         }
     }
-    tx.prepare_cached("INSERT OR REPLACE INTO counter (name, value) VALUES (?1, ?2)")?
-        .execute((COUNTER, now))?;
-    Ok(())
-}
-
-fn emitted_until(connection: &Connection) -> rusqlite::Result<Option<i64>> {
-    connection
-        .prepare_cached("SELECT value FROM counter WHERE name = ?1")?
-        .query_row([COUNTER], |row| row.get(0))
-        .optional()
+    Ok(counter::set(tx, EMITTED_UNTIL, now)?)
 }
