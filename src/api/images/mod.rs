@@ -9,12 +9,11 @@ use crate::domain::access::users::{Accessible, UNKNOWN_AVATAR_URL};
 use crate::domain::images::avatar::Avatar;
 use crate::domain::images::public;
 use crate::domain::images::public::EMOJI_DATA_PATH;
-use crate::domain::{access, rows, users};
+use crate::domain::{access, realm, rows, users};
 use crate::http::params::NoParams;
 use crate::http::{
     ANYONE, Anyone, ApiError, ApiResult, Call, OtherReply, Read, Reply, Route, VISITOR, Visitor,
 };
-use crate::store::Snapshot;
 use crate::types::UserId;
 use bytes::Bytes;
 use flate2::{Compression, write::GzEncoder};
@@ -124,11 +123,7 @@ async fn organization(call: Call<Anyone>, _params: NoParams) -> ApiResult<Reply>
 
 /// Images are drawn after the snapshot is given back: there are few connections for reading.
 async fn realm_uuid(app: &App) -> ApiResult<String> {
-    let uuid = |snapshot: &Snapshot<'_>| {
-        let mut statement = snapshot.prepare_cached("SELECT uuid FROM realm")?;
-        Ok(statement.query_row([], |row| row.get(0))?)
-    };
-    app.readers.read(uuid).await
+    app.readers.read(|snapshot| ApiResult::Ok(realm::uuid(snapshot)?)).await
 }
 
 /// The avatar of all users whom the caller cannot access.

@@ -8,8 +8,9 @@ use crate::domain::backups::{
     Backup, BackupError, Keep, Progress, Recipients, Request, Target, create, name_of,
 };
 use crate::domain::notices::operation;
-use crate::http::{ApiError, ApiResult};
-use crate::store::{StoreError, Tx, beside, create_private};
+use crate::domain::realm;
+use crate::http::ApiResult;
+use crate::store::{Tx, beside, create_private};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -124,11 +125,8 @@ pub async fn warn_if_overdue(app: Arc<App>) -> ApiResult<Option<i64>> {
 
 /// The path of the list, which names the organization: several may use one folder.
 async fn list_path(app: &App, options: &BackupOptions) -> ApiResult<PathBuf> {
-    let uuid = app.readers.read(|snapshot| {
-        let uuid = snapshot.query_row("SELECT uuid FROM realm", [], |row| row.get::<_, String>(0));
-        Ok::<_, ApiError>(uuid.map_err(StoreError::from)?)
-    });
-    Ok(options.folder.join(format!(".teamchat-backups-{}.json", uuid.await?)))
+    let uuid = app.readers.read(|snapshot| ApiResult::Ok(realm::uuid(snapshot)?)).await?;
+    Ok(options.folder.join(format!(".teamchat-backups-{uuid}.json")))
 }
 
 /// Reads the list of the backups that were made; it is empty before the first one.

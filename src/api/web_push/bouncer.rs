@@ -5,6 +5,7 @@
 
 use crate::api::web_push::retries::{TIMEOUT, retry_after};
 use crate::app::{App, PushBouncer};
+use crate::domain::realm;
 use crate::error::ApiResult;
 use crate::http_client;
 use crate::http_client::{Outgoing, Permission};
@@ -36,9 +37,7 @@ pub struct Identity {
 impl Identity {
     /// The identity of a user. It follows from the organization's, so that it is the same after a restored backup.
     pub fn of(connection: &Connection, user_id: UserId) -> ApiResult<Self> {
-        let realm: String =
-            connection.prepare_cached("SELECT uuid FROM realm")?.query_row([], |row| row.get(0))?;
-        let digest = Sha256::digest(format!("push bouncer/{realm}/{user_id}"));
+        let digest = Sha256::digest(format!("push bouncer/{}/{user_id}", realm::uuid(connection)?));
         let mut bytes = [0; 16];
         bytes.iter_mut().zip(digest.iter()).for_each(|(to, from)| *to = *from);
         // The bits of version 4.

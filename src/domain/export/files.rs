@@ -215,7 +215,7 @@ fn small_files<W: Write>(
 
 /// Uploaded avatars. The images are stored only as they were scaled, so the larger one is the original.
 fn avatars<W: Write>(archive: &mut Archive<W>, connection: &Connection, scope: &Scope) -> Result<()> {
-    let salt: String = connection.query_row("SELECT uuid FROM realm", [], |row| row.get(0))?;
+    let salt = realm::uuid(connection)?;
     let people = scope.people.iter().filter(|(_, person)| person.row.avatar.key.is_some());
     let files = people.flat_map(|(user_id, person)| {
         let version = person.row.avatar.version.min(MAX_SMALL);

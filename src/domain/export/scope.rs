@@ -3,7 +3,7 @@
 use super::error::Result;
 use super::report::LeftOut;
 use crate::domain::rows::user::UserRow;
-use crate::domain::{user_settings, users};
+use crate::domain::{realm, user_settings, users};
 use crate::types::{EmailVisibility, Role, UserId, hex};
 use roaring::RoaringBitmap;
 use rusqlite::Connection;
@@ -87,7 +87,7 @@ impl Scope {
             receivers: RoaringBitmap::new(),
             refused_addresses: 0,
         };
-        let uuid: String = connection.query_row("SELECT uuid FROM realm", [], |row| row.get(0))?;
+        let uuid = realm::uuid(connection)?;
         for row in rows {
             let consents = has_agreed(row.user_id) || row.bot_owner_id.is_some_and(has_agreed);
             let hides_address = !consents && row.email_visibility == EmailVisibility::Nobody;

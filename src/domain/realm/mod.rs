@@ -19,6 +19,11 @@ pub fn bot_domain(public_url: Option<&str>) -> String {
     domain.unwrap_or(DUMMY_DOMAIN).to_owned()
 }
 
+/// The id of the organization, which no other server uses.
+pub fn uuid(connection: &Connection) -> rusqlite::Result<String> {
+    connection.prepare_cached("SELECT uuid FROM realm")?.query_row([], |row| row.get(0))
+}
+
 /// True if the organization is deactivated, so that users cannot log in.
 pub fn is_deactivated(connection: &Connection) -> rusqlite::Result<bool> {
     connection.prepare_cached("SELECT deactivated FROM realm")?.query_row([], |row| row.get(0))
