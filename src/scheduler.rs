@@ -5,7 +5,6 @@ use crate::http::{ApiError, ApiResult};
 use crate::store::{Snapshot, StoreError};
 use futures_util::FutureExt;
 use std::panic::AssertUnwindSafe;
-use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
@@ -15,9 +14,6 @@ const TICK: Duration = Duration::from_secs(60);
 
 /// Delay after a failed run.
 const RETRY_DELAY: Duration = Duration::from_secs(10);
-
-/// Runs all due work. Returns the time of the next work, in UNIX seconds.
-pub type RunDue = fn(Arc<App>) -> Pin<Box<dyn Future<Output = ApiResult<Option<i64>>> + Send>>;
 
 /// Wakes all tasks, since something was scheduled or its time changed.
 pub fn wake(app: &App) {
@@ -46,12 +42,12 @@ pub async fn settle(app: &App) -> Option<i64> {
     }
 }
 
-/// Calls `run_due` whenever work is due, until the server stops. Work that became due while the server was down runs
-/// immediately. A run that fails or panics is repeated after a pause.
-pub fn run(
+/// Calls `run_due` whenever work is due, until the server stops. It returns the time of the next work, in UNIX seconds. Work that
+/// became due while the server was down runs immediately. A run that fails or panics is repeated after a pause.
+pub fn run<F: Future<Output = ApiResult<Option<i64>>> + Send>(
     app: Arc<App>,
     mut stopped: watch::Receiver<bool>,
-    run_due: RunDue,
+    run_due: fn(Arc<App>) -> F,
 ) -> impl Future<Output = ()> + Send {
     // Before the first poll, so that `settle` waits also for tasks that have not begun.
     let mut task = 0;

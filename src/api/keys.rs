@@ -35,11 +35,9 @@ pub const RESOURCE: Resource =
     Resource { name: "keys", routes, background: Some(BACKGROUND), ..Resource::EMPTY };
 
 const BACKGROUND: Background = |app, stopped| {
-    Box::pin(scheduler::run(app, stopped, |app| {
-        Box::pin(async move {
-            logins::save_uses(&app).await?;
-            delete_ended_sessions(&app).await.map(|()| None)
-        })
+    Box::pin(scheduler::run(app, stopped, |app| async move {
+        logins::save_uses(&app).await?;
+        delete_ended_sessions(&app).await.map(|()| None)
     }))
 };
 

@@ -10,7 +10,7 @@ use crate::store::{Budget, Snapshot, Tx};
 
 /// Emits the changes of `is_recently_active` that time brings.
 pub const BACKGROUND: Background = |app, stopped| {
-    Box::pin(scheduler::run(app, stopped, |app| Box::pin(async move { emit_silent_channels(&app).await })))
+    Box::pin(scheduler::run(app, stopped, |app| async move { emit_silent_channels(&app).await }))
 };
 
 /// Emits the channels that have become silent, if it is time to look, and returns when it is the next time, in UNIX

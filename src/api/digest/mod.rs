@@ -32,7 +32,7 @@ const LAST_DAY: &str = "digest_day";
 pub const RESOURCE: Resource = Resource { name: "digest", background: Some(BACKGROUND), ..Resource::EMPTY };
 
 const BACKGROUND: Background = |app, stopped| {
-    Box::pin(scheduler::run(app, stopped, |app| Box::pin(async move { send_due(&app).await })))
+    Box::pin(scheduler::run(app, stopped, |app| async move { send_due(&app).await }))
 };
 
 /// Sends the digests of this day, if there are any. Returns when the next day with digests begins, in UNIX seconds, if the

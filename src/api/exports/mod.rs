@@ -39,8 +39,7 @@ pub const RESOURCE: Resource = Resource {
 
 const BACKGROUND: Background = |app, mut stopped| {
     Box::pin(async move {
-        let task =
-            scheduler::run(app, stopped.clone(), |app| Box::pin(async move { run::run_due(app).await }));
+        let task = scheduler::run(app, stopped.clone(), run::run_due);
         // An export takes long, and ends with the server.
         tokio::select! {
             () = task => {}

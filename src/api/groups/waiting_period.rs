@@ -8,9 +8,7 @@ use crate::scheduler;
 
 /// Emits the events of members whose waiting period has ended.
 pub const BACKGROUND: Background = |app, stopped| {
-    Box::pin(scheduler::run(app, stopped, |app| {
-        Box::pin(async move { emit_ended_waiting_periods(&app).await })
-    }))
+    Box::pin(scheduler::run(app, stopped, |app| async move { emit_ended_waiting_periods(&app).await }))
 };
 
 /// Emits the waiting periods that have ended, and returns when the next one ends, in UNIX seconds.

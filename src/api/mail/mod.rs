@@ -14,8 +14,7 @@ pub const RESOURCE: Resource = Resource { name: "mail", background: Some(BACKGRO
 const STOP_GRACE: Duration = Duration::from_secs(5);
 
 const BACKGROUND: Background = |app, mut stopped| {
-    let work =
-        scheduler::run(app, stopped.clone(), |app| Box::pin(async move { deliver::deliver_due(&app).await }));
+    let work = scheduler::run(app, stopped.clone(), |app| async move { deliver::deliver_due(&app).await });
     Box::pin(async move {
         let mut work = std::pin::pin!(work);
         tokio::select! {

@@ -13,9 +13,9 @@ pub const RESOURCE: Resource =
     Resource { name: "maintenance", background: Some(BACKGROUND), ..Resource::EMPTY };
 
 const BACKGROUND: Background = |app, stopped| {
-    let backups = scheduler::run(app.clone(), stopped.clone(), |app| Box::pin(backups::run_due(app)));
-    let overdue = scheduler::run(app.clone(), stopped.clone(), |app| Box::pin(backups::warn_if_overdue(app)));
-    let space = scheduler::run(app.clone(), stopped.clone(), |app| Box::pin(space::run_due(app)));
+    let backups = scheduler::run(app.clone(), stopped.clone(), backups::run_due);
+    let overdue = scheduler::run(app.clone(), stopped.clone(), backups::warn_if_overdue);
+    let space = scheduler::run(app.clone(), stopped.clone(), space::run_due);
     let mut stopping = stopped;
     Box::pin(async move {
         let stop = async move {

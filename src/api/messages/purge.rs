@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The task that purges once an hour, if anything was deleted or changed.
 pub const BACKGROUND: Background = |app, stopped| {
-    Box::pin(scheduler::run(app, stopped, |app| Box::pin(async move { purge_due(&app).await })))
+    Box::pin(scheduler::run(app, stopped, |app| async move { purge_due(&app).await }))
 };
 
 /// Purges if that is due, in many short jobs. Returns when the next purge is due, in UNIX seconds.

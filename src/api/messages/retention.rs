@@ -22,7 +22,7 @@ const STEP: usize = 50;
 
 /// The task that deletes expired messages, once a minute.
 pub const BACKGROUND: Background = |app, stopped| {
-    Box::pin(scheduler::run(app, stopped, |app| Box::pin(async move { remove_expired(&app).await })))
+    Box::pin(scheduler::run(app, stopped, |app| async move { remove_expired(&app).await }))
 };
 
 /// Deletes a batch of expired messages, the oldest of a conversation first. Returns the time of the next batch: now, or

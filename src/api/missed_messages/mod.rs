@@ -20,5 +20,5 @@ pub const RESOURCE: Resource =
     Resource { name: "missed_messages", background: Some(BACKGROUND), ..Resource::EMPTY };
 
 const BACKGROUND: Background = |app, stopped| {
-    Box::pin(scheduler::run(app, stopped, |app| Box::pin(async move { deliver::deliver_due(&app).await })))
+    Box::pin(scheduler::run(app, stopped, |app| async move { deliver::deliver_due(&app).await }))
 };

@@ -25,7 +25,7 @@ pub const RESOURCE: Resource = Resource {
 const STATE: &[StatePart] = &[StatePart { name: "scheduled_messages", fetch: state }];
 
 const BACKGROUND: Background = |app, stopped| {
-    Box::pin(scheduler::run(app, stopped, |app| Box::pin(async move { deliver::deliver_due(&app).await })))
+    Box::pin(scheduler::run(app, stopped, |app| async move { deliver::deliver_due(&app).await }))
 };
 
 fn routes() -> Vec<Route> {

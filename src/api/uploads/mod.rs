@@ -26,7 +26,7 @@ pub const RESOURCE: Resource =
     Resource { name: "uploads", routes, set_up, background: Some(BACKGROUND), ..Resource::EMPTY };
 
 const BACKGROUND: Background = |app, stopped| {
-    Box::pin(scheduler::run(app, stopped, |app| Box::pin(async move { cleaning::clean_due(&app).await })))
+    Box::pin(scheduler::run(app, stopped, |app| async move { cleaning::clean_due(&app).await }))
 };
 
 fn routes() -> Vec<Route> {

@@ -48,7 +48,7 @@ pub const RESOURCE: Resource =
     Resource { name: "web_push", routes, background: Some(BACKGROUND), ..Resource::EMPTY };
 
 const BACKGROUND: Background = |app, stopped| {
-    Box::pin(scheduler::run(app, stopped, |app| Box::pin(async move { deliver::deliver_due(&app).await })))
+    Box::pin(scheduler::run(app, stopped, |app| async move { deliver::deliver_due(&app).await }))
 };
 
 fn routes() -> Vec<Route> {
