@@ -31,9 +31,8 @@ const LAST_DAY: &str = "digest_day";
 
 pub const RESOURCE: Resource = Resource { name: "digest", background: Some(BACKGROUND), ..Resource::EMPTY };
 
-const BACKGROUND: Background = |app, stopped| {
-    Box::pin(scheduler::run(app, stopped, |app| async move { send_due(&app).await }))
-};
+const BACKGROUND: Background =
+    |app, stopped| Box::pin(scheduler::run(app, stopped, |app| async move { send_due(&app).await }));
 
 /// Sends the digests of this day, if there are any. Returns when the next day with digests begins, in UNIX seconds, if the
 /// organization has them. The days between are left out: a clock that test servers advance would stop at each.

@@ -11,9 +11,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The task that purges once an hour, if anything was deleted or changed.
-pub const BACKGROUND: Background = |app, stopped| {
-    Box::pin(scheduler::run(app, stopped, |app| async move { purge_due(&app).await }))
-};
+pub const BACKGROUND: Background =
+    |app, stopped| Box::pin(scheduler::run(app, stopped, |app| async move { purge_due(&app).await }));
 
 /// Purges if that is due, in many short jobs. Returns when the next purge is due, in UNIX seconds.
 async fn purge_due(app: &App) -> ApiResult<Option<i64>> {

@@ -21,9 +21,8 @@ const BATCH: i64 = 500;
 const STEP: usize = 50;
 
 /// The task that deletes expired messages, once a minute.
-pub const BACKGROUND: Background = |app, stopped| {
-    Box::pin(scheduler::run(app, stopped, |app| async move { remove_expired(&app).await }))
-};
+pub const BACKGROUND: Background =
+    |app, stopped| Box::pin(scheduler::run(app, stopped, |app| async move { remove_expired(&app).await }));
 
 /// Deletes a batch of expired messages, the oldest of a conversation first. Returns the time of the next batch: now, or
 /// `None` if nothing had expired. Nothing is deleted for a day after a jump of the clock, because a wrong date would
