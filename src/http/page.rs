@@ -17,11 +17,16 @@ const STYLE: &str = ":root { color-scheme: light dark; } \
 
 /// The content security policy: the inline style sheet, and nothing else.
 static CONTENT_SECURITY_POLICY: LazyLock<String> = LazyLock::new(|| {
-    let digest = STANDARD.encode(Sha256::digest(STYLE.as_bytes()));
+    let style = hash_source(STYLE);
     format!(
-        "default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+        "default-src 'none'; style-src {style}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
     )
 });
+
+/// Returns an inline style sheet or script, by its hash, as a source of a content security policy.
+pub fn hash_source(text: &str) -> String {
+    format!("'sha256-{}'", STANDARD.encode(Sha256::digest(text.as_bytes())))
+}
 
 /// The page for an address that leads nowhere.
 pub fn not_found(language: Language) -> String {

@@ -12,6 +12,7 @@ use crate::domain::sign_up::{Unusable, find_invitation};
 use crate::domain::users::passwords;
 use crate::domain::users::passwords::OnBehalfOf;
 use crate::domain::{images, mail, notices, realm, rows};
+use crate::http::page::HTML;
 use crate::http::{Anyone, ApiResult, Call, OtherReply, Read, Reply, RequestInfo};
 use crate::oidc::Provider;
 use crate::types::Language;
@@ -45,7 +46,7 @@ pub fn redirect_to_slash(_read: &Read<'_, Anyone>, params: PageParams) -> ApiRes
     let key: String = params.key.chars().filter(char::is_ascii_alphanumeric).collect();
     let headers = vec![("Location", format!("/join/{key}/"))];
     let body = bytes::Bytes::new();
-    Ok(Reply::other(OtherReply { status: 301, content_type: view::HTML, headers, body }))
+    Ok(Reply::other(OtherReply { status: 301, content_type: HTML, headers, body }))
 }
 
 /// `GET /join/{key}/`: the sign-up page.
@@ -160,7 +161,7 @@ fn prove_address(key: &str) -> Reply {
     let key: String = key.chars().filter(char::is_ascii_alphanumeric).collect();
     let headers =
         vec![("Location", format!("/register/?invite={key}")), ("Cache-Control", "no-store".to_owned())];
-    Reply::other(OtherReply { status: 302, content_type: view::HTML, headers, body: bytes::Bytes::new() })
+    Reply::other(OtherReply { status: 302, content_type: HTML, headers, body: bytes::Bytes::new() })
 }
 
 /// Loads the organization's name and icon, and chooses the language of the page: that of the browser, or else of the

@@ -6,18 +6,13 @@ use crate::auth::session;
 use crate::domain::invites::record::InviteRow;
 use crate::domain::sign_up::Unusable;
 use crate::domain::users::passwords;
+use crate::http::page::{HTML, hash_source};
 use crate::http::{ApiError, OtherReply, Reply};
 use crate::oidc::Provider;
 use crate::types::{Language, Piece, Role, fill, is_loopback, pieces};
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
-use sha2::{Digest, Sha256};
 use std::sync::LazyLock;
 use url::Url;
-
-/// The media type of pages.
-pub const HTML: &str = "text/html; charset=utf-8";
 
 /// The download page of the published clients.
 const CLIENTS_URL: &str = "https://zulip.com/apps/";
@@ -26,9 +21,9 @@ const STYLE: &str = include_str!("style.css");
 
 /// The content security policy: only the inline style sheet, images of this server, and forms sent to this server.
 static CONTENT_SECURITY_POLICY: LazyLock<String> = LazyLock::new(|| {
-    let digest = STANDARD.encode(Sha256::digest(STYLE.as_bytes()));
+    let style = hash_source(STYLE);
     format!(
-        "default-src 'none'; style-src 'sha256-{digest}'; img-src 'self'; form-action 'self'; base-uri 'none'; \
+        "default-src 'none'; style-src {style}; img-src 'self'; form-action 'self'; base-uri 'none'; \
          frame-ancestors 'none'"
     )
 });

@@ -1,11 +1,9 @@
 //! The HTML of public pages. All texts are escaped but the stored rendering of messages, which is safe HTML.
 
+use crate::http::page::hash_source;
 use crate::types::{Language, MessageId, timestamp};
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
 use maud::{DOCTYPE, PreEscaped, html};
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
-use sha2::{Digest, Sha256};
 use std::sync::LazyLock;
 
 /// The path of the list of channels.
@@ -15,9 +13,9 @@ const STYLE: &str = include_str!("style.css");
 
 /// Loads pictures of this server and the inline style sheet, and runs nothing. Links of messages are relative to the root.
 static CONTENT_SECURITY_POLICY: LazyLock<String> = LazyLock::new(|| {
-    let digest = STANDARD.encode(Sha256::digest(STYLE.as_bytes()));
+    let style = hash_source(STYLE);
     format!(
-        "default-src 'none'; style-src 'sha256-{digest}'; img-src 'self'; media-src 'self'; base-uri 'self'; \
+        "default-src 'none'; style-src {style}; img-src 'self'; media-src 'self'; base-uri 'self'; \
          form-action 'none'; frame-ancestors 'none'"
     )
 });

@@ -3,12 +3,9 @@
 use crate::http::page::{self, HTML};
 use crate::http::{ApiError, NotJson, OtherReply, Reply};
 use crate::types::{Language, fill};
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use form_urlencoded::byte_serialize;
 use maud::{Markup, PreEscaped, html};
-use sha2::{Digest, Sha256};
 
 const DESKTOP_LOGIN: &str = include_str!("desktop_login.js");
 
@@ -107,12 +104,11 @@ fn with_script(language: Language, body: &Markup, script: &str) -> Reply<NotJson
     let title = language.t("Finish logging in");
     let body = html! { (body) script { (PreEscaped(script)) } };
     let page = page::document(language, title, STYLE, &body);
-    let digest = |text: &str| STANDARD.encode(Sha256::digest(text.as_bytes()));
     let policy = format!(
-        "default-src 'none'; script-src 'sha256-{}'; style-src 'sha256-{}'; form-action 'none'; base-uri 'none'; \
+        "default-src 'none'; script-src {}; style-src {}; form-action 'none'; base-uri 'none'; \
          frame-ancestors 'none'",
-        digest(script),
-        digest(STYLE),
+        page::hash_source(script),
+        page::hash_source(STYLE),
     );
     let headers = vec![("Content-Security-Policy", policy), ("X-Frame-Options", "DENY".to_owned())];
     reply(200, headers, Bytes::from(page))
