@@ -115,6 +115,16 @@ impl Caller {
         self.check_is_person()
     }
 
+    /// Fails unless the caller is an administrator or an owner.
+    pub fn check_is_administrator(&self) -> ApiResult<()> {
+        if self.role.is_administrator() { Ok(()) } else { Err(ApiError::administrators_only()) }
+    }
+
+    /// Fails unless the caller is an owner.
+    pub fn check_is_owner(&self) -> ApiResult<()> {
+        if self.role == Role::Owner { Ok(()) } else { Err(ApiError::owners_only()) }
+    }
+
     /// The person whose quotas the caller's work counts against: budgets, rates, and limits on owned objects. That is
     /// the caller, or the creator of a bot (not its owner). So bots do not multiply the limits of a person, and giving
     /// a bot away does not move its usage. The bots of a person are those with `bot.created_by`, including deactivated
@@ -306,12 +316,13 @@ impl CallerKind for Administrator {
 
     fn admit(caller: Option<Caller>) -> ApiResult<Self> {
         let caller = logged_in(caller)?;
-        if caller.role.is_administrator() { Ok(Self(caller)) } else { Err(ApiError::administrators_only()) }
+        caller.check_is_administrator()?;
+        Ok(Self(caller))
     }
 
     fn revalidate(&mut self, connection: &Connection) -> ApiResult<()> {
         self.0.reload(connection)?;
-        if self.0.role.is_administrator() { Ok(()) } else { Err(ApiError::administrators_only()) }
+        self.0.check_is_administrator()
     }
 
     fn caller(&self) -> Option<&Caller> {
@@ -324,12 +335,13 @@ impl CallerKind for Owner {
 
     fn admit(caller: Option<Caller>) -> ApiResult<Self> {
         let caller = logged_in(caller)?;
-        if caller.role == Role::Owner { Ok(Self(caller)) } else { Err(ApiError::owners_only()) }
+        caller.check_is_owner()?;
+        Ok(Self(caller))
     }
 
     fn revalidate(&mut self, connection: &Connection) -> ApiResult<()> {
         self.0.reload(connection)?;
-        if self.0.role == Role::Owner { Ok(()) } else { Err(ApiError::owners_only()) }
+        self.0.check_is_owner()
     }
 
     fn caller(&self) -> Option<&Caller> {

@@ -250,7 +250,7 @@ impl ChannelChange<'_> {
 
     fn set_retention(&mut self, tx: &Tx<'_>, caller: &Caller, params: &UpdateParams) -> ApiResult<()> {
         let Some(value) = &params.message_retention_days else { return Ok(()) };
-        access::permissions::require_owner(caller)?;
+        caller.check_is_owner()?;
         let days = channels::rules::retention(value)?;
         if days != self.new.message_retention_days {
             self.new.message_retention_days = days;

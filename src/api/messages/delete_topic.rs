@@ -7,7 +7,7 @@ use crate::domain::messages::viewer::MessageViewer;
 use crate::domain::messages::{delete, topic_sql};
 use crate::domain::user_topics::policy::VisibilityPolicy;
 use crate::domain::{access, messages, rows, user_topics};
-use crate::http::{Administrator, ApiError, ApiResult, Call, Caller, Reply};
+use crate::http::{Administrator, ApiResult, Call, Caller, Reply};
 use crate::store::{Budget, Tx};
 use crate::types::Origin;
 use crate::types::{StreamId, Topic};
@@ -71,9 +71,7 @@ fn delete_some(
     room: &mut usize,
 ) -> ApiResult<bool> {
     caller.reload(tx)?;
-    if !caller.role.is_administrator() {
-        return Err(ApiError::administrators_only());
-    }
+    caller.check_is_administrator()?;
     let stream = access::channels::find_for_content(tx.ctx(&caller), stream_id)?;
     if stream.is_archived {
         return Err(access::channels::no_such_channel());

@@ -16,7 +16,7 @@ use crate::domain::{access, groups, realm, visibility};
 use crate::http::form::Form;
 use crate::http::{Administrator, ApiError, ApiResult, Call, Caller, Parameters, Params2, Reply};
 use crate::store::Tx;
-use crate::types::{ChangedBy, Kind, Origin, Property, Role, StreamId, nearest_name};
+use crate::types::{ChangedBy, Kind, Origin, Property, StreamId, nearest_name};
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -158,7 +158,7 @@ fn check_owner(
     let needs_owner = other.authentication_methods.is_some()
         || other.string_id.is_some()
         || changed_by.any(|users| users == ChangedBy::Owner);
-    if needs_owner && caller.role != Role::Owner { Err(ApiError::owners_only()) } else { Ok(()) }
+    if needs_owner { caller.check_is_owner() } else { Ok(()) }
 }
 
 /// Checks a value and returns the one to store. Channels have to be accessible to the caller.

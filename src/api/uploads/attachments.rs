@@ -33,9 +33,7 @@ pub fn get_attachments(read: &Read<'_, User>, params: ListParams) -> ApiResult<R
     let user_id = params.user_id.unwrap_or(read.caller.user_id);
     let is_own = user_id == read.caller.user_id;
     if !is_own {
-        if !read.caller.role.is_administrator() {
-            return Err(ApiError::administrators_only());
-        }
+        read.caller.check_is_administrator()?;
         users::find::by_id(read, user_id)?;
     }
     let access = MessageAccess::new(read.ctx());

@@ -9,7 +9,7 @@ use crate::domain::rows::user::UserRow;
 use crate::domain::users::names;
 use crate::domain::{access, bots, mail, users};
 use crate::http::params::{BoundedText, NoParams};
-use crate::http::{ApiError, ApiResult, Call, Caller, Reply, User};
+use crate::http::{ApiResult, Call, Caller, Reply, User};
 use crate::store::Tx;
 use crate::types::{Role, UserId};
 use serde::Deserialize;
@@ -97,8 +97,8 @@ pub fn reactivate_user(tx: &mut Tx<'_>, caller: &User, params: ReactivateUserPar
     if user.is_active {
         return Ok(Reply::ok());
     }
-    if user.role == Role::Owner && caller.role != Role::Owner {
-        return Err(ApiError::owners_only());
+    if user.role == Role::Owner {
+        caller.check_is_owner()?;
     }
     if user.is_bot() {
         // It would become the caller's.

@@ -8,7 +8,6 @@ use crate::domain::groups::realm_settings;
 use crate::domain::realm;
 use crate::domain::rows::channel::StreamRow;
 use crate::error::{ApiError, ApiResult};
-use crate::types::Role;
 
 /// True if the caller has a permission in the organization.
 pub fn is_held(viewer: &Viewer<'_>, permission: RealmGroup) -> ApiResult<bool> {
@@ -28,11 +27,6 @@ pub fn require_web_public(viewer: &Viewer<'_>) -> ApiResult<()> {
     require(viewer, RealmGroup::CanCreateWebPublicChannel)
 }
 
-/// Refuses callers who are not administrators.
-pub fn require_administrator(caller: &Caller) -> ApiResult<()> {
-    if caller.role.is_administrator() { Ok(()) } else { Err(ApiError::administrators_only()) }
-}
-
 /// Checks that the caller may choose the default channels: administrators may.
 pub fn require_default_channels(caller: &Caller) -> ApiResult<()> {
     if caller.role.is_administrator() {
@@ -40,11 +34,6 @@ pub fn require_default_channels(caller: &Caller) -> ApiResult<()> {
     } else {
         Err(ApiError::bad_request("You do not have permission to change default channels."))
     }
-}
-
-/// Refuses callers who are not owners.
-pub fn require_owner(caller: &Caller) -> ApiResult<()> {
-    if caller.role == Role::Owner { Ok(()) } else { Err(ApiError::owners_only()) }
 }
 
 /// True if the caller may subscribe others to a channel that they may read.

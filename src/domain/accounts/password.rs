@@ -20,11 +20,9 @@ fn check_may_reset(caller: &Caller, user: &UserRow) -> ApiResult<()> {
         return Err(users::find::no_such_user());
     }
     user.check_is_active()?;
-    if !caller.role.is_administrator() {
-        return Err(ApiError::administrators_only());
-    }
-    if user.role == Role::Owner && caller.role != Role::Owner {
-        return Err(ApiError::owners_only());
+    caller.check_is_administrator()?;
+    if user.role == Role::Owner {
+        caller.check_is_owner()?;
     }
     Ok(())
 }

@@ -141,7 +141,7 @@ fn check(tx: &Tx<'_>, caller: &Caller, properties: &NewChannelProperties) -> Api
     let viewer = Viewer::new(tx.ctx(caller));
     access::permissions::require(&viewer, RealmGroup::to_create_channel(properties.invite_only))?;
     if properties.is_default_stream {
-        access::permissions::require_administrator(caller)?;
+        caller.check_is_administrator()?;
         if properties.invite_only {
             return Err(ApiError::bad_request("A default channel cannot be private."));
         }
@@ -159,7 +159,7 @@ fn check(tx: &Tx<'_>, caller: &Caller, properties: &NewChannelProperties) -> Api
         Some(value) => channels::rules::retention(value)?,
     };
     if message_retention_days.is_some() {
-        access::permissions::require_owner(caller)?;
+        caller.check_is_owner()?;
     }
     if properties.topics_policy != TopicsPolicy::Inherit {
         access::permissions::require(&viewer, RealmGroup::CanSetTopicsPolicy)?;

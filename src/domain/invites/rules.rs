@@ -32,8 +32,8 @@ pub fn check_may_give(caller: &Caller, role: Role) -> ApiResult<()> {
 
 /// Checks that the caller may give a role, or manage an invitation to it.
 pub fn check_role(caller: &Caller, invited_as: Role, only_administrators: bool) -> ApiResult<()> {
-    if invited_as == Role::Owner && caller.role != Role::Owner {
-        return Err(ApiError::owners_only());
+    if invited_as == Role::Owner {
+        caller.check_is_owner()?;
     }
     if only_administrators && !caller.role.is_administrator() {
         return Err(ApiError::bad_request("Must be an organization administrator"));

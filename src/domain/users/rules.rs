@@ -35,11 +35,11 @@ pub fn check_role(caller: Role, from: Role, to: Role, is_only_owner: bool) -> Ap
 /// the number of active owners.
 pub fn check_deactivation(caller: &Caller, user: &UserRow, owners: i64) -> ApiResult<()> {
     check_may_administer(caller, user)?;
-    if user.role == Role::Owner && caller.role != Role::Owner {
-        return Err(ApiError::owners_only());
-    }
-    if user.role == Role::Owner && owners == 1 {
-        return Err(ApiError::bad_request("Cannot deactivate the only organization owner"));
+    if user.role == Role::Owner {
+        caller.check_is_owner()?;
+        if owners == 1 {
+            return Err(ApiError::bad_request("Cannot deactivate the only organization owner"));
+        }
     }
     Ok(())
 }
