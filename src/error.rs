@@ -124,6 +124,16 @@ impl ApiError {
         Self::unauthorized("Not logged in: API authentication or user session required")
     }
 
+    /// 401 `USER_DEACTIVATED`.
+    pub fn user_deactivated() -> Self {
+        Self::new(401, "USER_DEACTIVATED", "Account is deactivated")
+    }
+
+    /// 401 `REALM_DEACTIVATED`.
+    pub fn realm_deactivated() -> Self {
+        Self::new(401, "REALM_DEACTIVATED", "This organization has been deactivated")
+    }
+
     /// 404 for a path that does not exist.
     pub fn not_found() -> Self {
         Self::new(404, "BAD_REQUEST", "Not found")

@@ -53,12 +53,12 @@ async fn dev_fetch_api_key(call: Call<Anyone>, params: DevLoginParams) -> ApiRes
     let client = call.info.client.clone();
     call.write(move |tx, _| {
         if realm::is_deactivated(tx)? {
-            return Err(ApiError::new(401, "REALM_DEACTIVATED", "This organization has been deactivated"));
+            return Err(ApiError::realm_deactivated());
         }
         let user = users::by_delivery_email(tx, params.username.trim())?.filter(|user| !user.is_system_bot);
         let user = user.ok_or_else(wrong_password)?;
         if !user.is_active {
-            return Err(ApiError::new(401, "USER_DEACTIVATED", "Account is deactivated"));
+            return Err(ApiError::user_deactivated());
         }
         let key = keys::mint(tx, user.user_id, &client)?;
         Reply::data(&NewApiKey { api_key: key, email: user.delivery_email, user_id: user.user_id })

@@ -293,13 +293,9 @@ async fn complete_login(
 /// Refuses logins in a deactivated organization and to a deactivated account.
 fn check_is_open(is_deactivated: bool, is_active: bool) -> ApiResult<()> {
     if is_deactivated {
-        let msg = "This organization has been deactivated";
-        return Err(ApiError::new(401, "REALM_DEACTIVATED", msg));
+        return Err(ApiError::realm_deactivated());
     }
-    if !is_active {
-        return Err(ApiError::new(401, "USER_DEACTIVATED", "Account is deactivated"));
-    }
-    Ok(())
+    if is_active { Ok(()) } else { Err(ApiError::user_deactivated()) }
 }
 
 /// Records a failed login with its address in the program's log and in the audit log, and returns its error. Attempts beyond

@@ -153,13 +153,13 @@ impl Caller {
             .optional()?;
         let refused = |error| Err(self.credential.refusal(error));
         let Some((role, bot_owner_id, is_active, is_realm_deactivated)) = row else {
-            return refused(deactivated());
+            return refused(ApiError::user_deactivated());
         };
         if is_realm_deactivated {
-            return refused(realm_deactivated());
+            return refused(ApiError::realm_deactivated());
         }
         if !is_active {
-            return refused(deactivated());
+            return refused(ApiError::user_deactivated());
         }
         if !self.credential.exists(connection, self.user_id)? {
             return Err(self.credential.gone());
@@ -347,16 +347,6 @@ impl CallerKind for Owner {
     fn caller(&self) -> Option<&Caller> {
         Some(self)
     }
-}
-
-/// The refusal of a deactivated user.
-pub(super) fn deactivated() -> ApiError {
-    ApiError::new(401, "USER_DEACTIVATED", "Account is deactivated")
-}
-
-/// The refusal while the organization is closed.
-pub(super) fn realm_deactivated() -> ApiError {
-    ApiError::new(401, "REALM_DEACTIVATED", "This organization has been deactivated")
 }
 
 /// The refusal of an API key that does not exist.

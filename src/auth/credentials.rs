@@ -1,6 +1,6 @@
 //! Credentials of a request: the `Authorization` header, API keys, sessions, and their accounts. [`admit`] judges them all.
 
-use super::caller::{Caller, Credential, deactivated, invalid_key, realm_deactivated, refused_key};
+use super::caller::{Caller, Credential, invalid_key, refused_key};
 use super::session;
 use crate::error::{ApiError, ApiResult};
 use crate::types::BotType;
@@ -138,9 +138,9 @@ impl CredentialRow {
     /// Checks that do not depend on the entry point: the organization and the account must be active.
     fn check_account(&self) -> ApiResult<()> {
         if self.is_realm_deactivated {
-            return Err(realm_deactivated());
+            return Err(ApiError::realm_deactivated());
         }
-        if self.is_active { Ok(()) } else { Err(deactivated()) }
+        if self.is_active { Ok(()) } else { Err(ApiError::user_deactivated()) }
     }
 }
 
