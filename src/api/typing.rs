@@ -114,12 +114,12 @@ impl Event for Typing {
 
     /// Older clients take every typing event for one about a direct message.
     fn deliver(&self, _routing: &(), receiver: &Receiver<'_>) -> Option<EmptyTopic> {
-        let capabilities = &receiver.registration.client_capabilities;
+        let registration = receiver.registration;
         let is_understood = match self.place {
-            Place::Stream { .. } => capabilities.stream_typing_notifications,
+            Place::Stream { .. } => registration.client_capabilities.stream_typing_notifications,
             Place::Direct { .. } => true,
         };
-        is_understood.then(|| EmptyTopic::known(capabilities.empty_topic_name))
+        is_understood.then(|| registration.empty_topic())
     }
 
     fn form(&self, _routing: &(), empty: EmptyTopic) -> serde_json::Result<Form> {
@@ -166,7 +166,7 @@ impl Event for TypingEdit {
     type Variant = EmptyTopic;
 
     fn deliver(&self, _routing: &(), receiver: &Receiver<'_>) -> Option<EmptyTopic> {
-        Some(EmptyTopic::known(receiver.registration.client_capabilities.empty_topic_name))
+        Some(receiver.registration.empty_topic())
     }
 
     fn form(&self, _routing: &(), empty: EmptyTopic) -> serde_json::Result<Form> {

@@ -10,7 +10,7 @@ use crate::events::Event as _;
 use crate::http::params::BoundedText;
 use crate::http::{ApiError, ApiResult, Caller, Reply, Route, USER, User};
 use crate::store::Tx;
-use crate::types::{EmptyTopic, StreamId, Topic};
+use crate::types::{StreamId, Topic};
 use hyper::Method;
 use serde::Deserialize;
 
@@ -113,9 +113,9 @@ fn not_muted() -> ApiError {
 
 /// `user_topics` of `POST /register`: the caller's visibility policies for topics, in channels that are not archived.
 fn policies(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
-    let knows_empty = request.registration.client_capabilities.empty_topic_name;
+    let empty = request.registration.empty_topic();
     let topics = user_topics::of_user(request.connection, request.caller.user_id)?;
-    let list: Vec<_> = topics.iter().map(|topic| UserTopicChanged::new(topic, knows_empty)).collect();
+    let list: Vec<_> = topics.iter().map(|topic| UserTopicChanged::new(topic, empty)).collect();
     state.set::<Vec<UserTopicChanged>>("user_topics", &list)
 }
 
@@ -125,7 +125,7 @@ fn muted(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     if request.names(UserTopicChanged::TYPE) {
         return Ok(());
     }
-    let empty = EmptyTopic::known(request.registration.client_capabilities.empty_topic_name);
+    let empty = request.registration.empty_topic();
     let list = muted_of(request.connection, request.caller.user_id)?;
     let list: Vec<MutedTopic> = list.iter().map(|topic| topic.shown(empty)).collect();
     state.set::<Vec<MutedTopic>>("muted_topics", &list)

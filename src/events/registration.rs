@@ -1,6 +1,6 @@
 //! Parameters of a queue (`POST /register`).
 
-use crate::types::UserId;
+use crate::types::{EmptyTopic, UserId};
 use rand::RngExt;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -86,6 +86,11 @@ impl Registration {
             None => true,
             Some(types) => types.iter().any(|wanted| wanted == kind),
         }
+    }
+
+    /// The form of the empty topic that the client accepts.
+    pub fn empty_topic(&self) -> EmptyTopic {
+        if self.client_capabilities.empty_topic_name { EmptyTopic::Empty } else { EmptyTopic::Named }
     }
 
     /// The lifetime of the queue without polls, in seconds.

@@ -85,11 +85,6 @@ pub enum EmptyTopic {
 }
 
 impl EmptyTopic {
-    /// For clients that know the empty topic, or do not.
-    pub fn known(knows_empty: bool) -> Self {
-        if knows_empty { Self::Empty } else { Self::Named }
-    }
-
     /// Returns a topic as the client gets it.
     pub fn show(self, topic: &str) -> &str {
         shown_topic(topic, self == Self::Empty)

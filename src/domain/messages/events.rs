@@ -149,7 +149,7 @@ impl Event for MessageSent {
         matches_narrow(self, &routing.flags, is_sender_known, receiver).then(|| MessageForm {
             is_rendered: receiver.registration.apply_markdown,
             is_sender_known,
-            empty_topic: empty_topic(receiver),
+            empty_topic: receiver.registration.empty_topic(),
         })
     }
 
@@ -209,10 +209,6 @@ impl Event for MessageSent {
 #[derive(Serialize)]
 struct NewMessage<'a> {
     message: MessageRecord<'a>,
-}
-
-fn empty_topic(receiver: &Receiver<'_>) -> EmptyTopic {
-    EmptyTopic::known(receiver.registration.client_capabilities.empty_topic_name)
 }
 
 /// The topic of a channel message as a client gets it. Direct messages have none.
@@ -305,7 +301,7 @@ impl Event for MessageEdited {
     type Variant = EmptyTopic;
 
     fn deliver(&self, _flags: &FlagHolders, receiver: &Receiver<'_>) -> Option<EmptyTopic> {
-        Some(empty_topic(receiver))
+        Some(receiver.registration.empty_topic())
     }
 
     fn form(&self, _flags: &FlagHolders, empty: EmptyTopic) -> serde_json::Result<Form> {
@@ -391,7 +387,7 @@ impl Event for MessagesDeleted {
         }
         let is_bulk = self.message_ids.is_some();
         let takes_bulk = receiver.registration.client_capabilities.bulk_message_deletion;
-        (is_bulk == takes_bulk).then(|| empty_topic(receiver))
+        (is_bulk == takes_bulk).then(|| receiver.registration.empty_topic())
     }
 
     fn form(&self, _keepers: &RemainingReaders, empty: EmptyTopic) -> serde_json::Result<Form> {
@@ -478,7 +474,7 @@ impl Event for FlagsChanged {
     type Variant = EmptyTopic;
 
     fn deliver(&self, _routing: &(), receiver: &Receiver<'_>) -> Option<EmptyTopic> {
-        Some(empty_topic(receiver))
+        Some(receiver.registration.empty_topic())
     }
 
     fn form(&self, _routing: &(), empty: EmptyTopic) -> serde_json::Result<Form> {

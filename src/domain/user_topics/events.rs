@@ -6,7 +6,7 @@ use crate::domain::user_topics::sql::UserTopic;
 use crate::error::ApiResult;
 use crate::events::{Audience, Event, Form, Receiver};
 use crate::store::Tx;
-use crate::types::{EmptyTopic, StreamId, Topic, UserId, shown_topic};
+use crate::types::{EmptyTopic, StreamId, Topic, UserId};
 use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
 
@@ -24,11 +24,11 @@ pub struct UserTopicChanged {
 }
 
 impl UserTopicChanged {
-    /// The policy for a topic, for clients that know the empty topic or do not.
-    pub fn new(topic: &UserTopic, knows_empty: bool) -> Self {
+    /// The policy for a topic, for clients that accept this form of the empty topic.
+    pub fn new(topic: &UserTopic, empty: EmptyTopic) -> Self {
         Self {
             stream_id: topic.stream_id,
-            topic_name: shown_topic(&topic.topic_name, knows_empty).to_owned(),
+            topic_name: empty.show(&topic.topic_name).to_owned(),
             last_updated: topic.last_updated,
             visibility_policy: topic.visibility_policy,
         }
@@ -42,7 +42,7 @@ impl Event for UserTopicChanged {
     type Variant = EmptyTopic;
 
     fn deliver(&self, _routing: &(), receiver: &Receiver<'_>) -> Option<EmptyTopic> {
-        Some(EmptyTopic::known(receiver.registration.client_capabilities.empty_topic_name))
+        Some(receiver.registration.empty_topic())
     }
 
     fn form(&self, _routing: &(), empty: EmptyTopic) -> serde_json::Result<Form> {
@@ -81,7 +81,7 @@ impl Event for MutedTopicsChanged {
         let registration = receiver.registration;
         let asked_for_newer =
             registration.event_types.is_some() && registration.wants(UserTopicChanged::TYPE);
-        (!asked_for_newer).then(|| EmptyTopic::known(registration.client_capabilities.empty_topic_name))
+        (!asked_for_newer).then(|| registration.empty_topic())
     }
 
     fn form(&self, _routing: &(), empty: EmptyTopic) -> serde_json::Result<Form> {

@@ -12,7 +12,7 @@ use crate::domain::messages::viewer::MessageViewer;
 use crate::domain::narrow::cursor::{Cursor, Direction, IdFilter, Index, IndexCursor, Union};
 use crate::domain::{messages, subscriptions};
 use crate::http::ApiResult;
-use crate::types::{MessageId, RecipientId, StreamId, TopicId, UserId, fold, shown_topic};
+use crate::types::{EmptyTopic, MessageId, RecipientId, StreamId, TopicId, UserId, fold};
 use serde::Serialize;
 use std::collections::{BTreeMap, HashMap};
 
@@ -70,8 +70,7 @@ pub fn of(request: &StateRequest<'_>) -> ApiResult<UnreadMessages> {
     let mut conversations = messages::direct_recipients(connection, own)?;
     conversations.extend(subscribed.iter().map(|subscription| subscription.recipient_id));
     let oldest = oldest_of_newest(open_all(&viewer, &conversations)?, MAX_SHOWN_UNREAD)?;
-    let knows_empty_topic = request.registration.client_capabilities.empty_topic_name;
-    let mut collector = Collector::new(&viewer, knows_empty_topic);
+    let mut collector = Collector::new(&viewer, request.registration.empty_topic());
     for recipient_id in conversations {
         let unread = unread_of(&viewer, recipient_id, oldest.unwrap_or(*ALL_IDS.start()))?;
         collector.add(&*viewer.conversation(recipient_id)?, unread)?;
@@ -175,7 +174,7 @@ fn unread_of(viewer: &MessageViewer<'_>, recipient_id: RecipientId, from: u32) -
 /// Unread messages by conversation, in the order of the reply.
 struct Collector<'a> {
     viewer: &'a MessageViewer<'a>,
-    knows_empty_topic: bool,
+    empty_topic: EmptyTopic,
     count: usize,
     mentions: Vec<MessageId>,
     direct: BTreeMap<UserId, Vec<MessageId>>,
@@ -185,9 +184,9 @@ struct Collector<'a> {
 }
 
 impl<'a> Collector<'a> {
-    fn new(viewer: &'a MessageViewer<'a>, knows_empty_topic: bool) -> Self {
+    fn new(viewer: &'a MessageViewer<'a>, empty_topic: EmptyTopic) -> Self {
         let (mentions, direct, groups, topics) = Default::default();
-        Self { viewer, knows_empty_topic, count: 0, mentions, direct, groups, topics }
+        Self { viewer, empty_topic, count: 0, mentions, direct, groups, topics }
     }
 
     /// Adds the unread messages of a conversation.
@@ -225,7 +224,7 @@ impl<'a> Collector<'a> {
         let subject = messages::subject_of(self.viewer.connection, newest.id)?;
         let key = fold(&subject);
         let is_muted = self.viewer.muting()?.is_muted(stream_id, &key);
-        let shown = shown_topic(&subject, self.knows_empty_topic).to_owned();
+        let shown = self.empty_topic.show(&subject).to_owned();
         let ids = unread.iter().map(|unread| unread.id).collect();
         self.topics.insert((stream_id, key), (shown, ids));
         self.add_counts(unread, is_muted);
