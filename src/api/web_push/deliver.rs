@@ -69,18 +69,8 @@ pub async fn deliver_due(app: &App) -> ApiResult<Option<i64>> {
             due.retain(|one| {
                 let is_started = slots.take(one, &host_of(app, one).unwrap_or_default());
                 if is_started {
-                    let one = one.clone();
-                    running.push(async move {
-                        let key = one.key.clone();
-                        let done = async {
-                            if one.endpoint.is_none() {
-                                phones::deliver(app, one).await
-                            } else {
-                                deliver(app, one).await
-                            }
-                        };
-                        (key, scheduler::guard(done).await)
-                    });
+                    let (one, key) = (one.clone(), one.key.clone());
+                    running.push(async move { (key, scheduler::guard(deliver(app, one)).await) });
                 }
                 !is_started
             });
@@ -152,6 +142,9 @@ enum Outcome {
 
 /// Sends one notification. Returns only errors of the server.
 async fn deliver(app: &App, due: DueNotification) -> ApiResult<()> {
+    if due.endpoint.is_none() {
+        return phones::deliver(app, due).await;
+    }
     let (now, key) = (app.clock.seconds(), due.key.clone());
     let read = app.readers.read(|snapshot| prepare(snapshot, &due, now)).await?;
     let Some((attempted, prepared)) = read else { return Ok(()) };
