@@ -53,13 +53,13 @@ impl DeactivateCommand {
         }
         let Account { file, email, output } = self.account;
         let command = |dry_run| Command::DeactivateInvited { email: email.clone(), dry_run };
-        let found: Vec<String> = run_command(&file.db, command(true), false)?;
+        let found: Vec<String> = run_command(&file.db, command(true))?;
         let words = found.join(", ");
         if !self.yes {
             let refusal = format!("nothing was deactivated; --yes deactivates {words}");
             confirm(&format!("Deactivate {words}?"), &refusal, "nothing was deactivated")?;
         }
-        let done: Vec<String> = run_command(&file.db, command(false), false)?;
+        let done: Vec<String> = run_command(&file.db, command(false))?;
         output.print(&file.db, &json!({ "deactivated": done }), |out, _| {
             writeln!(out, "Deactivated: {}.", done.join(", "))
         })
@@ -70,7 +70,7 @@ impl RoleCommand {
     pub(super) fn run(self) -> Result<(), Failure> {
         let Account { file, email, output } = self.account;
         let command = Command::SetRole { email: email.clone(), role: self.role };
-        let _done: Value = run_command(&file.db, command, false)?;
+        let _done: Value = run_command(&file.db, command)?;
         let value = json!({ "email": email, "role": self.role });
         output.print(&file.db, &value, |out, _| writeln!(out, "{email} is now {}.", self.role.name()))
     }
@@ -118,7 +118,7 @@ impl RenameCommand {
         let Account { file, email, output } = self.account;
         let full_name = self.full_name;
         let command = Command::RenameUser { email: email.clone(), full_name: full_name.clone() };
-        let _done: Value = run_command(&file.db, command, false)?;
+        let _done: Value = run_command(&file.db, command)?;
         let value = json!({ "email": email, "full_name": full_name });
         output.print(&file.db, &value, |out, _| writeln!(out, "{email} is now called {full_name}."))
     }
@@ -129,7 +129,7 @@ impl EmailCommand {
         let Account { file, email, output } = self.account;
         let new_email = self.new_email;
         let command = Command::SetEmail { email: email.clone(), new_email: new_email.clone() };
-        let _done: Value = run_command(&file.db, command, false)?;
+        let _done: Value = run_command(&file.db, command)?;
         let value = json!({ "email": new_email, "previous_email": email });
         output.print(&file.db, &value, |out, _| writeln!(out, "{email} now logs in as {new_email}."))
     }
@@ -145,7 +145,7 @@ impl DeleteCommand {
             );
             confirm(&question, &refusal, "nothing was deleted")?;
         }
-        let done: Value = run_command(&file.db, Command::DeleteUser { email: email.clone() }, false)?;
+        let done: Value = run_command(&file.db, Command::DeleteUser { email: email.clone() })?;
         let kept: BTreeMap<String, u64> = serde_json::from_value(done["kept"].clone())?;
         let name = done["full_name"].as_str().unwrap_or_default();
         output.print(&file.db, &done, |out, _| {
@@ -165,8 +165,8 @@ impl SessionsCommand {
         }
         let Account { file, email, output } = self.account;
         let sessions: Vec<SessionRecord> =
-            run_command(&file.db, Command::ListSessions { email: email.clone() }, false)?;
-        let keys: Vec<KeyRecord> = run_command(&file.db, Command::ListKeys { email }, false)?;
+            run_command(&file.db, Command::ListSessions { email: email.clone() })?;
+        let keys: Vec<KeyRecord> = run_command(&file.db, Command::ListKeys { email })?;
         let value = json!({ "sessions": sessions, "api_keys": keys });
         output.print(&file.db, &value, |out, style| {
             list_sessions(out, style, &sessions)?;
@@ -178,21 +178,20 @@ impl SessionsCommand {
 impl Account {
     pub(super) fn end_all_sessions(self) -> Result<(), Failure> {
         let Self { file, email, output } = self;
-        let _done: Value = run_command(&file.db, Command::EndSessions { email: email.clone() }, false)?;
+        let _done: Value = run_command(&file.db, Command::EndSessions { email: email.clone() })?;
         let value = json!({ "email": email, "ended_all": true });
         output.print(&file.db, &value, |out, _| writeln!(out, "{email} must log in again everywhere."))
     }
 
     pub(super) fn unlock(self) -> Result<(), Failure> {
         let Self { file, email, output } = self;
-        let done: Value = run_command(&file.db, Command::UnlockUser { email: email.clone() }, false)?;
+        let done: Value = run_command(&file.db, Command::UnlockUser { email: email.clone() })?;
         output.print(&file.db, &done, |out, _| writeln!(out, "{email} can log in."))
     }
 
     pub(super) fn set_active(self, is_active: bool) -> Result<(), Failure> {
         let Self { file, email, output } = self;
-        let done: Value =
-            run_command(&file.db, Command::SetActive { email: email.clone(), is_active }, false)?;
+        let done: Value = run_command(&file.db, Command::SetActive { email: email.clone(), is_active })?;
         let is_changed = done["changed"] == true;
         let words = match (is_active, is_changed) {
             (true, true) => "can log in again",
@@ -210,7 +209,7 @@ impl PasswordCommand {
         let Account { file, email, output } = self.account;
         let password = if self.password_stdin { read_password()? } else { random_password() };
         let command = Command::SetPassword { email: email.clone(), password: password.clone() };
-        let _done: Value = run_command(&file.db, command, false)?;
+        let _done: Value = run_command(&file.db, command)?;
         let mut value = json!({ "email": email });
         if !self.password_stdin {
             value["password"] = password.as_str().into();

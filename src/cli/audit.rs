@@ -36,7 +36,7 @@ impl AuditCommand {
                 limit: MAX_ENTRIES,
                 ..Filter::default()
             };
-            let more: Vec<AuditRecord> = run_command(&self.file.db, Command::ListAudit(filter), false)?;
+            let more: Vec<AuditRecord> = run_command(&self.file.db, Command::ListAudit(filter))?;
             let is_last = more.len() < MAX_ENTRIES;
             entries.extend(more);
             if is_last {

@@ -64,7 +64,7 @@ impl CheckCommand {
             if Database::announced(db).is_some() {
                 return Err("the server is running; stop it before you repair the file".into());
             }
-            let _done: Value = run_command(db, Command::Repair(names), false)?;
+            let _done: Value = run_command(db, Command::Repair(names))?;
             left = self.examine()?;
         }
         let repaired: Vec<&Problem> = before.iter().filter(|problem| !left.contains(problem)).collect();
@@ -130,7 +130,7 @@ fn release(db: &Path) -> Result<(u64, u64), Failure> {
         space.map_or(0, |space| space.free.cast_unsigned())
     };
     let all = free();
-    let work = || run_command::<(Space, Space)>(db, Command::Compact, false);
+    let work = || run_command::<(Space, Space)>(db, Command::Compact);
     let (before, after) = while_shown(work, |meter| {
         meter.show("returning free space", all.saturating_sub(free()), all);
     })??;

@@ -155,9 +155,17 @@ pub fn escaped(text: &impl Display) -> String {
     escaped
 }
 
-/// Runs a command on the server that has the database open, or else on the database itself. A missing file is an error
-/// unless the command may create one.
-pub fn run_command<T: DeserializeOwned>(db: &Path, command: Command, may_create: bool) -> Result<T, Failure> {
+/// Runs a command on the server that has the database open, or else on the database itself. A missing file is an error.
+pub fn run_command<T: DeserializeOwned>(db: &Path, command: Command) -> Result<T, Failure> {
+    run_creating(db, command, false)
+}
+
+/// The same, but creates a missing file if `may_create`.
+pub fn run_creating<T: DeserializeOwned>(
+    db: &Path,
+    command: Command,
+    may_create: bool,
+) -> Result<T, Failure> {
     let answer = match Database::announced(db) {
         Some(announcement) => send(&announcement, &command)?,
         None => runtime()?.block_on(async {
@@ -185,7 +193,7 @@ pub fn record(db: &Path, work: Work) {
     if Database::announced(db).is_none() && Database::connect_reader(db).is_err() {
         return;
     }
-    if let Err(error) = run_command::<Value>(db, Command::Record(work), false) {
+    if let Err(error) = run_command::<Value>(db, Command::Record(work)) {
         // Without standard error there is nowhere to report to.
         let _unreported =
             writeln!(std::io::stderr(), "warning: this was not recorded in the audit log: {error}");

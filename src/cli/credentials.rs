@@ -36,8 +36,7 @@ impl KeyCommand {
     pub(super) fn run(self) -> Result<(), Failure> {
         match self {
             Self::Mint { account: Account { file, email, output }, client } => {
-                let key: Value =
-                    run_command(&file.db, Command::CreateKey { email: email.clone(), client }, false)?;
+                let key: Value = run_command(&file.db, Command::CreateKey { email: email.clone(), client })?;
                 output.print(&file.db, &key, |out, style| {
                     let api_key = key["api_key"].as_str().unwrap_or_default();
                     writeln!(out, "API key of {email}: {}", style.bold(api_key))?;
@@ -45,12 +44,11 @@ impl KeyCommand {
                 })
             }
             Self::List(Account { file, email, output }) => {
-                let keys: Vec<KeyRecord> = run_command(&file.db, Command::ListKeys { email }, false)?;
+                let keys: Vec<KeyRecord> = run_command(&file.db, Command::ListKeys { email })?;
                 output.print(&file.db, &keys, |out, style| list_keys(out, style, &keys))
             }
             Self::Revoke { account: Account { file, email, output }, id } => {
-                let _done: Value =
-                    run_command(&file.db, Command::RevokeKey { email: email.clone(), id }, false)?;
+                let _done: Value = run_command(&file.db, Command::RevokeKey { email: email.clone(), id })?;
                 let value = json!({ "email": email, "id": id, "revoked": true });
                 output.print(&file.db, &value, |out, _| writeln!(out, "Key {id} of {email} was revoked."))
             }
@@ -78,8 +76,7 @@ impl SessionCommand {
     pub(super) fn run(self) -> Result<(), Failure> {
         match self {
             Self::List(Account { file, email, output }) => {
-                let sessions: Vec<SessionRecord> =
-                    run_command(&file.db, Command::ListSessions { email }, false)?;
+                let sessions: Vec<SessionRecord> = run_command(&file.db, Command::ListSessions { email })?;
                 output.print(&file.db, &sessions, |out, style| list_sessions(out, style, &sessions))
             }
             Self::End { account, id: None, all: true } => account.end_all_sessions(),
@@ -91,7 +88,7 @@ impl SessionCommand {
             }
             Self::End { account: Account { file, email, output }, id: Some(id), all: false } => {
                 let command = Command::EndSession { email: email.clone(), id };
-                let _done: Value = run_command(&file.db, command, false)?;
+                let _done: Value = run_command(&file.db, command)?;
                 let value = json!({ "email": email, "id": id, "ended": true });
                 output.print(&file.db, &value, |out, _| writeln!(out, "Session {id} of {email} has ended."))
             }

@@ -75,7 +75,7 @@ impl TestCommand {
                 }
             }
             None if Database::announced(db).is_some() => {
-                run_command(db, Command::TestMail { address: address.clone() }, false)?
+                run_command(db, Command::TestMail { address: address.clone() })?
             }
             None => {
                 let text = "name the mail server with --smtp-url and --mail-from, or with --config";

@@ -40,7 +40,7 @@ use accounts::{
 use clap::builder::BoolishValueParser;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
-use common::{Account, DEFAULT_DB, Failure, File, Output, Style, escaped, role, run_command};
+use common::{Account, DEFAULT_DB, Failure, File, Output, Style, escaped, role, run_command, run_creating};
 use credentials::{KeyCommand, SessionCommand};
 use serve::DEFAULT_ADDRESS;
 use std::io::Write;
@@ -355,7 +355,7 @@ impl UserCommand {
         match self {
             Self::Create(create) => create.run(),
             Self::List { file, output } => {
-                let users: Vec<ListedUser> = run_command(&file.db, Command::ListUsers, false)?;
+                let users: Vec<ListedUser> = run_command(&file.db, Command::ListUsers)?;
                 output.print(&file.db, &users, |out, style| list_users(out, style, &users))
             }
             Self::Unlock(account) => account.unlock(),
@@ -385,7 +385,7 @@ impl CreateBot {
         };
         // The address of a running server, or the default.
         let running = Database::announced(db).and_then(|server| server.origin);
-        let bot: CreatedWebhookBot = run_command(db, command, false)?;
+        let bot: CreatedWebhookBot = run_command(db, command)?;
         let origin = bot.public_url.clone().or(running);
         let origin = origin.unwrap_or_else(|| format!("http://{DEFAULT_ADDRESS}"));
         let url = format!("{}{}", origin.trim_end_matches('/'), bot.path);
@@ -425,7 +425,7 @@ impl Create {
                 format!("{DEFAULT_DB} does not exist here; to create it, pass --db {DEFAULT_DB}").into()
             );
         }
-        let user: CreatedUser = run_command(db, command, self.db.is_some())?;
+        let user: CreatedUser = run_creating(db, command, self.db.is_some())?;
         let password = password.filter(|_| generated && !user.is_without_password);
         let mut value = serde_json::to_value(&user)?;
         if let Some(password) = &password {

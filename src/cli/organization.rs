@@ -57,7 +57,7 @@ impl OrganizationCommand {
     pub(super) fn run(self) -> Result<(), Failure> {
         match self {
             Self::Get { file, name, output } => {
-                let mut all: Map<String, Value> = run_command(&file.db, Command::GetRealm, false)?;
+                let mut all: Map<String, Value> = run_command(&file.db, Command::GetRealm)?;
                 if let Some(name) = name {
                     let value = all.remove(&name).ok_or_else(|| unknown(&name, &all))?;
                     all = Map::from_iter([(name, value)]);
@@ -68,7 +68,7 @@ impl OrganizationCommand {
             }
             Self::Set { file, name, value, output } => {
                 let command = Command::SetRealm { name: name.clone(), value: value.clone() };
-                let done: Value = run_command(&file.db, command, false)?;
+                let done: Value = run_command(&file.db, command)?;
                 let words = if done["changed"] == true { "is now" } else { "was already" };
                 output.print(&file.db, &done, |out, _| writeln!(out, "{name} {words} {value}."))
             }
@@ -77,7 +77,7 @@ impl OrganizationCommand {
                     let refusal = "nothing was changed; --yes deactivates the organization";
                     confirm("Deactivate the organization?", refusal, "nothing was changed")?;
                 }
-                let done: Value = run_command(&file.db, Command::DeactivateRealm, false)?;
+                let done: Value = run_command(&file.db, Command::DeactivateRealm)?;
                 let words = if done["was_deactivated"] == true { "was already" } else { "is" };
                 output.print(&file.db, &done, |out, _| {
                     writeln!(
@@ -87,7 +87,7 @@ impl OrganizationCommand {
                 })
             }
             Self::Reactivate { file, output } => {
-                let done: Value = run_command(&file.db, Command::ReactivateRealm, false)?;
+                let done: Value = run_command(&file.db, Command::ReactivateRealm)?;
                 let words = match done["was_deactivated"].as_bool() {
                     Some(false) => "The organization was not deactivated: users can log in.",
                     _ => "Users can log in again.",

@@ -108,7 +108,7 @@ impl PurgeCommand {
 
     fn command(&self, kinds: &[Kind], place: Option<Place>) -> Result<Purged, Failure> {
         let purge = Purge { email: self.email.clone(), kinds: kinds.to_vec(), invited: self.invited, place };
-        run_command(&self.file.db, Command::Purge(purge), false)
+        run_command(&self.file.db, Command::Purge(purge))
     }
 }
 

@@ -37,7 +37,7 @@ impl StatusCommand {
     pub(super) fn run(self) -> Result<(), Failure> {
         loop {
             let server = Database::announced(&self.file.db);
-            let status: Status = run_command(&self.file.db, Command::Status, false)?;
+            let status: Status = run_command(&self.file.db, Command::Status)?;
             if self.watch && !self.output.json {
                 // A closed pipe is noticed below.
                 let _unseen = write!(std::io::stdout(), "\x1b[2J\x1b[H");
