@@ -159,7 +159,7 @@ impl Archive<'_> {
             shown.push(page::message(&message));
             let address = format!("{}/{}#m{id}", folder_of(channel.stream_id), page_of(topic_id, pages));
             let place = format!("#{} > {name}", channel.name);
-            self.index.add(self.folder, &address, &sender, &place, timestamp, &content)?;
+            self.index.add(self.folder, &address, &ShownMessage { place: &place, ..message }, &content)?;
             (count, newest) = (count + 1, timestamp);
         }
         self.write_page(channel, &name, topic_id, pages, false, &mut shown)?;
@@ -235,15 +235,8 @@ struct Index {
 }
 
 impl Index {
-    fn add(
-        &mut self,
-        folder: &Folder,
-        address: &str,
-        sender: &str,
-        place: &str,
-        timestamp: i64,
-        content: &str,
-    ) -> Result<()> {
+    fn add(&mut self, folder: &Folder, address: &str, shown: &ShownMessage<'_>, content: &str) -> Result<()> {
+        let ShownMessage { sender, place, timestamp, .. } = *shown;
         let number = self.count as u32;
         self.count += 1;
         self.times.push((timestamp, number));
