@@ -26,7 +26,6 @@ use crate::domain::audit;
 use crate::domain::audit::{Action, Entry, Filter};
 use crate::domain::bots::NewBotRow;
 use crate::domain::invites::owner_link;
-use crate::domain::keys::KeyRecord;
 use crate::domain::logins::sessions;
 use crate::domain::notices::ownership::Actor;
 use crate::domain::notices::security::PasswordSetBy;
@@ -247,7 +246,7 @@ pub async fn run(app: &App, command: Command) -> ApiResult<Value> {
     match command {
         Command::GetRealm => app.readers.read(|snapshot| organization::get(snapshot)).await,
         Command::SetRealm { name, value } => organization::set(app, name, value).await,
-        Command::Status => Ok(serde_json::to_value(status::status(app).await?)?),
+        Command::Status => to_json(status::status(app).await),
         Command::TestMail { address } => mail::test(app, &address).await,
         Command::DeleteUser { email } => user::delete(app, email).await,
         Command::ExpectProbe(token) => {
@@ -261,7 +260,7 @@ pub async fn run(app: &App, command: Command) -> ApiResult<Value> {
         Command::ListAudit(filter) => {
             let read =
                 app.read_in(&app.pools.slow_reads, None, move |snapshot| audit::list(snapshot, &filter));
-            Ok(serde_json::to_value(read.await?)?)
+            to_json(read.await)
         }
         Command::Purge(purge) => {
             let email = purge.email.clone();
@@ -269,10 +268,10 @@ pub async fn run(app: &App, command: Command) -> ApiResult<Value> {
                 .readers
                 .read(move |snapshot| find_user(snapshot, &email).map(|user| user.user_id))
                 .await?;
-            Ok(serde_json::to_value(purge.run(app, user_id).await?)?)
+            to_json(purge.run(app, user_id).await)
         }
         Command::DeactivateInvited { email, dry_run } => {
-            Ok(serde_json::to_value(user::deactivate_invited(app, email, dry_run).await?)?)
+            to_json(user::deactivate_invited(app, email, dry_run).await)
         }
         Command::Compact => {
             let (before, after) = space::release(app).await?;
@@ -288,6 +287,11 @@ pub async fn run(app: &App, command: Command) -> ApiResult<Value> {
         }
         command => run_as_job(app, command).await,
     }
+}
+
+/// The answer of a command: its result, or null for none.
+fn to_json(result: ApiResult<impl Serialize>) -> ApiResult<Value> {
+    Ok(serde_json::to_value(result?)?)
 }
 
 /// Hashes the password of a command, runs the command as one job, and does what follows from it outside of the file.
@@ -371,16 +375,16 @@ fn execute(
     password_hash: Option<String>,
     public_url: Option<String>,
 ) -> ApiResult<Value> {
-    Ok(match command {
+    match command {
         Command::CreateWebhookBot { integration, channel, owner, full_name } => {
             let wanted = WebhookBot { integration, channel, owner, full_name };
-            serde_json::to_value(create_webhook_bot(tx, wanted, public_url)?)?
+            to_json(create_webhook_bot(tx, wanted, public_url))
         }
         Command::CreateUser { email, full_name, role, bot_owner, .. } => {
             let owner = bot_owner.map(|owner| find_bot_owner(tx, &owner)).transpose()?;
             let bot = owner.map(|owner| (BotType::Generic, owner.user_id));
             let new = NewUser { email, full_name, role, bot, password_hash };
-            serde_json::to_value(create_user(tx, new)?)?
+            to_json(create_user(tx, new))
         }
         Command::ListUsers => {
             let list = users::all(tx)?.into_iter().map(|user| {
@@ -394,7 +398,7 @@ fn execute(
                     keys: keys::list(tx, user.user_id)?.len(),
                 })
             });
-            serde_json::to_value(list.collect::<ApiResult<Vec<_>>>()?)?
+            to_json(list.collect::<ApiResult<Vec<_>>>())
         }
         Command::SetPassword { email, .. } => {
             let user = find_user(tx, &email)?;
@@ -403,20 +407,18 @@ fn execute(
             }
             accounts::password::check_is_enabled(tx)?;
             let hash = password_hash.ok_or_else(|| ApiError::internal("a password without its hash"))?;
-            accounts::password::set(tx, &user, &hash, PasswordSetBy::Operator)?;
-            Value::Null
+            to_json(accounts::password::set(tx, &user, &hash, PasswordSetBy::Operator))
         }
         Command::SetRole { email, role } => {
             let user = find_user(tx, &email)?;
-            set_role(tx, &user, role)?;
-            Value::Null
+            to_json(set_role(tx, &user, role))
         }
         Command::SetActive { email, .. } => {
             let user = find_user(tx, &email)?;
             if !user.is_active {
                 accounts::deactivation::reactivate(tx, &user, Actor::Operator)?;
             }
-            serde_json::json!({ "changed": !user.is_active })
+            Ok(serde_json::json!({ "changed": !user.is_active }))
         }
         Command::CreateKey { email, client } => {
             let user = find_user(tx, &email)?;
@@ -425,62 +427,42 @@ fn execute(
             if !user.is_bot() {
                 notices::security::key_created_by_operator(tx, user_id, &client)?;
             }
-            serde_json::json!({ "user_id": user_id, "email": email, "api_key": api_key })
+            Ok(serde_json::json!({ "user_id": user_id, "email": email, "api_key": api_key }))
         }
-        Command::ListKeys { email } => {
-            let list: Vec<KeyRecord> = keys::list(tx, find_user(tx, &email)?.user_id)?;
-            serde_json::to_value(list)?
-        }
+        Command::ListKeys { email } => to_json(keys::list(tx, find_user(tx, &email)?.user_id)),
         Command::RevokeKey { email, id } => {
             let user_id = find_user(tx, &email)?.user_id;
             if !keys::revoke(tx, user_id, id)? {
                 return Err(ApiError::bad_request(format!("{email} has no key {id}")));
             }
             bots::change::clear_revoked_key(tx, user_id)?;
-            logins::end_requested(tx, user_id)?;
-            Value::Null
+            to_json(logins::end_requested(tx, user_id))
         }
         Command::ListSessions { email } => {
             let user_id = find_user(tx, &email)?.user_id;
-            serde_json::to_value(sessions::list(tx, user_id, tx.now())?)?
+            to_json(sessions::list(tx, user_id, tx.now()))
         }
         Command::EndSession { email, id } => {
             let user_id = find_user(tx, &email)?.user_id;
             if !sessions::end(tx, user_id, id)? {
                 return Err(ApiError::bad_request(format!("{email} has no session {id}")));
             }
-            logins::end_requested(tx, user_id)?;
-            Value::Null
+            to_json(logins::end_requested(tx, user_id))
         }
         Command::UnlockUser { email } => {
             let name = email.trim().to_lowercase();
             let user_id = find_user(tx, &name)?.user_id;
             tx.audit(Entry::new(Action::AccountUnlocked, user_id))?;
-            serde_json::json!({ "email": name })
+            Ok(serde_json::json!({ "email": name }))
         }
-        Command::OwnerLink => owner_link::create(tx)?.into(),
-        Command::Repair(names) => {
-            integrity::repair(tx, &names)?;
-            Value::Null
-        }
-        Command::RenameUser { email, full_name } => {
-            user::rename(tx, &email, &full_name)?;
-            Value::Null
-        }
-        Command::SetEmail { email, new_email } => {
-            user::set_email(tx, &email, &new_email)?;
-            Value::Null
-        }
-        Command::EndSessions { email } => {
-            user::end_sessions(tx, &email)?;
-            Value::Null
-        }
-        Command::DeactivateRealm => organization::set_deactivated(tx, true)?,
-        Command::ReactivateRealm => organization::set_deactivated(tx, false)?,
-        Command::Record(work) => {
-            work::record(tx, work)?;
-            Value::Null
-        }
+        Command::OwnerLink => to_json(owner_link::create(tx)),
+        Command::Repair(names) => to_json(integrity::repair(tx, &names)),
+        Command::RenameUser { email, full_name } => to_json(user::rename(tx, &email, &full_name)),
+        Command::SetEmail { email, new_email } => to_json(user::set_email(tx, &email, &new_email)),
+        Command::EndSessions { email } => to_json(user::end_sessions(tx, &email)),
+        Command::DeactivateRealm => organization::set_deactivated(tx, true),
+        Command::ReactivateRealm => organization::set_deactivated(tx, false),
+        Command::Record(work) => to_json(work::record(tx, work)),
         Command::ListAudit(_)
         | Command::TestMail { .. }
         | Command::GetRealm
@@ -491,8 +473,6 @@ fn execute(
         | Command::SeenProbe
         | Command::Compact
         | Command::Purge(_)
-        | Command::DeactivateInvited { .. } => {
-            return Err(ApiError::internal("a command that is more than one job"));
-        }
-    })
+        | Command::DeactivateInvited { .. } => Err(ApiError::internal("a command that is more than one job")),
+    }
 }
