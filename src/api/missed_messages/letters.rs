@@ -87,22 +87,15 @@ pub fn survey(connection: &Connection, batch: Batch, now: i64) -> ApiResult<Surv
     };
     let viewer = MessageViewer::new(Ctx::new(connection, &caller, now));
     let mut found = Survey::default();
-    let mut positions: HashMap<Conversation, usize> = HashMap::new();
-    let mut buckets: Vec<Bucket> = Vec::new();
+    let mut conversations: HashMap<Conversation, Vec<MessageId>> = HashMap::new();
     for id in all {
-        let Some(missed) = missed(&viewer, id)? else {
-            found.outdated.push(id);
-            continue;
-        };
-        let conversation = conversation_of(connection, &missed)?;
-        let position = *positions.entry(conversation.clone()).or_insert(buckets.len());
-        if position == buckets.len() {
-            buckets.push(Bucket { conversation, message_ids: Vec::new() });
-        }
-        if let Some(bucket) = buckets.get_mut(position) {
-            bucket.message_ids.push(id);
+        match missed(&viewer, id)? {
+            Some(missed) => conversations.entry(conversation_of(connection, &missed)?).or_default().push(id),
+            None => found.outdated.push(id),
         }
     }
+    let bucket = |(conversation, message_ids)| Bucket { conversation, message_ids };
+    let mut buckets: Vec<Bucket> = conversations.into_iter().map(bucket).collect();
     buckets.sort_by_key(|bucket| bucket.message_ids.last().copied());
     if buckets.len() > MAX_LETTERS {
         let oldest = buckets.drain(..buckets.len() - MAX_LETTERS);
