@@ -149,31 +149,24 @@ fn update_streams(tx: &mut Tx<'_>, caller: &User, params: StreamsParams) -> ApiR
     access::permissions::require_default_channels(caller)?;
     let group = find(tx, params.group_id)?;
     let streams = find_streams(tx, caller, &params.stream_names)?;
-    match params.op.as_str() {
+    let change: fn(&Connection, i64, StreamId) -> rusqlite::Result<bool> = match params.op.as_str() {
         "add" => {
             check_not_default(tx, &streams, &group.name)?;
-            for stream in &streams {
-                if !insert_stream(tx, group.id, stream.stream_id)? {
-                    return Err(ApiError::bad_request(format!(
-                        "Channel '{}' is already present in default channel group '{}'",
-                        stream.name, group.name
-                    )));
-                }
-            }
+            insert_stream
         }
-        "remove" => {
-            for stream in &streams {
-                if !delete_stream(tx, group.id, stream.stream_id)? {
-                    return Err(ApiError::bad_request(format!(
-                        "Channel '{}' is not present in default channel group '{}'",
-                        stream.name, group.name
-                    )));
-                }
-            }
-        }
+        "remove" => delete_stream,
         _ => {
             let msg = "Invalid value for \"op\". Specify one of \"add\" or \"remove\".";
             return Err(ApiError::bad_request(msg));
+        }
+    };
+    for stream in &streams {
+        if !change(tx, group.id, stream.stream_id)? {
+            let state = if params.op == "add" { "already" } else { "not" };
+            return Err(ApiError::bad_request(format!(
+                "Channel '{}' is {state} present in default channel group '{}'",
+                stream.name, group.name
+            )));
         }
     }
     tx.audit(
