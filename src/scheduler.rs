@@ -1,4 +1,4 @@
-//! Runs tasks when something is due.
+//! Runs the background tasks of resources when they have work that is due.
 
 use crate::app::{App, SchedulerProgress, TaskProgress};
 use crate::http::{ApiError, ApiResult};

@@ -1,4 +1,4 @@
-//! The SQLite file: opening it, reading it, and the one way to change it.
+//! The SQLite file: opening it, reading snapshots, and the writer, through which every change goes.
 //!
 //! - [`open`]: creates or upgrades a file, and locks it against a second server;
 //! - [`Announcement`]: the content of the lock file, by which commands reach a running server;

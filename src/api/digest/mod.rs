@@ -1,7 +1,7 @@
-//! The weekly digest: mail to people who were not there, about what happened meanwhile.
+//! The weekly digest: an email to each person who was away, about the topics and channels of the last days.
 //!
-//! - `activity`: the topics and channels of the last days, for all;
-//! - `letter`: what one person gets to read of it.
+//! - `activity`: finds these topics and channels, once for all people;
+//! - `letter`: composes the email of one person, from what they may read.
 //!
 //! It is sent on `digest_weekday` (in UTC), once to each person: the row in `digest` is written with the email.
 

@@ -1,4 +1,4 @@
-//! `GET /events` and `DELETE /events`.
+//! Event queues: registering (`register`), polling and deleting them. `heartbeat` ends polls that get no events.
 
 pub mod heartbeat;
 pub mod register;

@@ -1,6 +1,6 @@
 //! `/realm`: the organization's settings and its deactivation.
 //!
-//! - `update`: `PATCH /realm`; `rules` for its parameters that are no settings;
+//! - `update`: `PATCH /realm`; `rules`: parameters of it that are not settings;
 //! - [`state`]: the organization in the response of `POST /register`; `policies`: deprecated forms of permissions.
 
 mod policies;

@@ -5,11 +5,11 @@
 //! of theirs, the bouncer, passes notifications on. Both are transports of the same decisions and the same queue.
 //!
 //! - `sql`: the server's key, and subscriptions;
-//! - `queue`: what waits in the file;
-//! - `decide`: who is notified, decided after the commit of a message;
+//! - `queue`: the notifications that wait in the file;
+//! - `decide`: chooses the users to notify, after the commit of a message;
 //! - `deliver`, `payload`, `slots`, `retries`: sending;
-//! - `endpoint`: the addresses that are asked;
-//! - `encryption`, `vapid`: what the standards ask for;
+//! - `endpoint`: the addresses of push services that the server accepts;
+//! - `encryption`, `vapid`: encryption and identification by the standards;
 //! - `devices`, `device_sql`: phones;
 //! - `phones`, `phone_payload`, `bouncer`: sending to them.
 //!

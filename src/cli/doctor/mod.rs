@@ -1,4 +1,4 @@
-//! `teamchat doctor`: tests of the machine and of the way to the server.
+//! `teamchat doctor`: tests of the machine, of the database, and of the connection from the internet to the server.
 
 mod file;
 mod findings;

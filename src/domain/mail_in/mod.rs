@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `mime` | headers, texts and attachments of a mail |
 //! | `html`, `quotes`, `subject`, `content` | the topic and the Markdown of its message |
-//! | `deliver` | who may send it, its files, and sending it |
+//! | `deliver` | permissions of its sender, its files, and sending the message |
 
 mod content;
 mod deliver;

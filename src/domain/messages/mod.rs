@@ -4,14 +4,14 @@
 //! |---|---|
 //! | `record`, `flags`, `events` | messages as stored and on the wire, bits of flags and attributes, events |
 //! | `sql`, `flag_sql`, `topic_sql`, `submessages` | statements about messages, flags, whole topics, and data of widgets |
-//! | `rules` | what is valid, and who may: contents, edits, deletion, direct messages, mentions |
+//! | `rules` | validity of contents and mentions; permissions to edit, delete, and send direct messages |
 //! | `viewer` | one user's messages: access, read state, muting |
 //! | `receipts`, `read_state` | who received a message, and who has read it |
 //! | `row_reader`, `serialize` | reading messages from rows and writing them as JSON for one viewer |
 //! | `destination`, `create`, `delete` | resolving where a message goes; storing, deleting and announcing it |
 //! | `audience` | who gets the events about a message |
 //! | `reminders` | reminders of messages |
-//! | `sent_names` | what clients called the messages that they sent lately |
+//! | `sent_names` | the ids that clients gave to the messages that they sent lately |
 //! | `channel_summary`, `webhook_queue`, `notification_queue`, `phones`, `widget`, `markup` | what follows from a new message and from reading, and text for the server's own |
 //! | `plain_text`, `mail_content`, `foreign_media` | the text of a message without markup, and its content in emails and pages |
 

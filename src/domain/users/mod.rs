@@ -1,4 +1,4 @@
-//! Users, as far as other resources need them.
+//! Users: statements, rules, names, emails, passwords, records on the wire, and `realm_user` events.
 //!
 //! - [`find`]: the user that a request identifies; [`rules`]: permissions to change and deactivate users;
 //! - [`names`], [`emails`], [`passwords`]: checks of these values, and who may see a real email;

@@ -1,4 +1,4 @@
-//! Events from the writer to a queue, on a file.
+//! Tests of events on their way from the writer to a queue, on a file.
 
 mod log;
 mod memory;

@@ -1,4 +1,4 @@
-//! The writer and the readers together, on a file.
+//! Tests of the writer together with the readers, on a file.
 
 mod watched_tables;
 

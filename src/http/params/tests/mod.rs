@@ -1,4 +1,4 @@
-//! Every published text, and every way a field reads its text.
+//! Tests of parameters: every published error text, and every way in which a field reads its value.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
