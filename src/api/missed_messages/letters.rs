@@ -2,7 +2,7 @@
 
 use crate::api::missed_messages::texts::{Mentioned, Reason, Subject};
 use crate::auth::{Caller, Ctx};
-use crate::domain::access::messages::{clip, direct_user_ids, stream_of};
+use crate::domain::access::messages::{clip, direct_user_ids};
 use crate::domain::access::users::{Accessible, UNKNOWN_USER};
 use crate::domain::mail::{Body, Kind, Letter, Setup};
 use crate::domain::messages::mail_content::{self, Surroundings};
@@ -11,7 +11,7 @@ use crate::domain::messages::record::MessageRow;
 use crate::domain::messages::topic_sql;
 use crate::domain::messages::viewer::MessageViewer;
 use crate::domain::missed_messages::Batch;
-use crate::domain::notifications::deciding::reason;
+use crate::domain::notifications::deciding::Notifiable;
 use crate::domain::notifications::mentions::{MentionedGroup, smallest_group};
 use crate::domain::notifications::{MAIL, Trigger, mailed};
 use crate::domain::realm::settings::MESSAGE_CONTENT_ALLOWED_IN_EMAIL_NOTIFICATIONS;
@@ -72,13 +72,6 @@ pub struct Survey {
     pub outdated: Vec<MessageId>,
 }
 
-/// A message that its reader may read, has not read, and wants mail about.
-struct Missed {
-    message: MessageRow,
-    stream_id: Option<StreamId>,
-    trigger: Trigger,
-}
-
 /// Divides the messages of a batch.
 pub fn survey(connection: &Connection, batch: Batch, now: i64) -> ApiResult<Survey> {
     let all = missed_messages::messages_of(connection, batch.id)?;
@@ -107,7 +100,7 @@ pub fn survey(connection: &Connection, batch: Batch, now: i64) -> ApiResult<Surv
     Ok(found)
 }
 
-fn conversation_of(connection: &Connection, missed: &Missed) -> ApiResult<Conversation> {
+fn conversation_of(connection: &Connection, missed: &Notifiable) -> ApiResult<Conversation> {
     let message = &missed.message;
     if let Some(stream_id) = missed.stream_id {
         return Ok(Conversation::Topic(stream_id, message.topic().key()));
@@ -132,18 +125,8 @@ fn reader(connection: &Connection, user_id: UserId) -> ApiResult<Option<(UserRow
     Ok(Some((user, caller)))
 }
 
-fn missed(viewer: &MessageViewer<'_>, id: MessageId) -> ApiResult<Option<Missed>> {
-    let ctx = viewer.ctx();
-    let Some(message) = messages::by_id(&ctx, id)? else { return Ok(None) };
-    if message.content == DELETED
-        || !viewer.can_read(message.recipient_id, id)?
-        || !viewer.has_received(message.recipient_id, id)?
-    {
-        return Ok(None);
-    }
-    let stream_id = stream_of(&ctx, message.recipient_id)?;
-    let trigger = reason(&ctx, &MAIL, (&message, stream_id), ctx.caller.user_id, false)?;
-    Ok(trigger.map(|trigger| Missed { message, stream_id, trigger }))
+fn missed(viewer: &MessageViewer<'_>, id: MessageId) -> ApiResult<Option<Notifiable>> {
+    Ok(Notifiable::load(viewer, &MAIL, id)?.filter(|missed| missed.message.content != DELETED))
 }
 
 /// An email that is ready but for the address at which it is answered.
@@ -233,7 +216,7 @@ impl Writer<'_> {
     fn write(&self, bucket: &Bucket) -> ApiResult<Option<Written>> {
         let ctx = self.viewer.ctx();
         let mut contents = Contents::default();
-        let mut first: Option<Missed> = None;
+        let mut first: Option<Notifiable> = None;
         let (mut missed_ids, mut context) = (Vec::new(), Vec::new());
         let (mut newest, mut time, mut count, mut trigger) = (MessageId(0), 0, 0, Trigger::Channel);
         // The smallest group that is mentioned; `None` inside if the reader is mentioned by name.
@@ -263,7 +246,7 @@ impl Writer<'_> {
             }
             first.get_or_insert(missed);
         }
-        let Some(Missed { message, .. }) = first else { return Ok(None) };
+        let Some(Notifiable { message, .. }) = first else { return Ok(None) };
         let subject = self.subject(bucket, &message)?;
         let mut body = contents.body;
         if !self.shows(bucket) {

@@ -3,13 +3,12 @@
 use crate::api::web_push::encryption::MAX_PLAINTEXT_LENGTH;
 use crate::api::web_push::queue::NotificationRow;
 use crate::auth::Ctx;
-use crate::domain::access::messages::stream_of;
 use crate::domain::access::users::{Accessible, UNKNOWN_USER};
 use crate::domain::messages::markup::Location;
 use crate::domain::messages::plain_text;
 use crate::domain::messages::record::MessageRow;
 use crate::domain::messages::viewer::MessageViewer;
-use crate::domain::notifications::deciding::reason;
+use crate::domain::notifications::deciding::Notifiable;
 use crate::domain::notifications::mentions::smallest_group;
 use crate::domain::notifications::{PUSH, Trigger};
 use crate::domain::{messages, realm, rows, user_settings};
@@ -98,7 +97,7 @@ pub fn compose(
     let viewer = MessageViewer::new(ctx);
     let (mut newest, mut outdated, mut count) = (None, RoaringBitmap::new(), 0);
     for id in row.message_ids.iter().rev() {
-        match reason_now(&viewer, MessageId::from(id))? {
+        match Notifiable::load(&viewer, &PUSH, MessageId::from(id))? {
             Some(found) => {
                 count += 1;
                 newest.get_or_insert(found);
@@ -108,7 +107,7 @@ pub fn compose(
             }
         }
     }
-    let Some((message, stream_id, trigger)) = newest else { return Ok(None) };
+    let Some(newest) = newest else { return Ok(None) };
     let mut close = Vec::new();
     let mut length = 0;
     for other in others.iter().filter(|other| other.is_shown && other.next_try.is_none()) {
@@ -122,10 +121,11 @@ pub fn compose(
     }
     let (title, body, icon) =
         if shows_content && realm::settings::MESSAGE_CONTENT_ALLOWED_IN_EMAIL_NOTIFICATIONS.get(&ctx)? {
-            texts(ctx, (&message, stream_id), trigger)?
+            texts(ctx, &newest)?
         } else {
             ("New message".to_owned(), String::new(), None)
         };
+    let Notifiable { message, trigger, .. } = newest;
     let url = Location::of(&ctx, &message)?.conversation_url();
     let payload = Payload {
         r#type: "message",
@@ -143,25 +143,10 @@ pub fn compose(
     Ok(Some(Notification { payload, trigger, outdated }))
 }
 
-/// A message that the user may read and has not read, with its channel and the reason to notify.
-type Found = (MessageRow, Option<StreamId>, Trigger);
-
-/// The message, if the user is still to be notified of it.
-pub fn reason_now(viewer: &MessageViewer<'_>, id: MessageId) -> ApiResult<Option<Found>> {
-    let ctx = viewer.ctx();
-    let Some(message) = messages::by_id(&ctx, id)? else { return Ok(None) };
-    if !viewer.can_read(message.recipient_id, id)? || !viewer.has_received(message.recipient_id, id)? {
-        return Ok(None);
-    }
-    let stream_id = stream_of(&ctx, message.recipient_id)?;
-    let reason = reason(&ctx, &PUSH, (&message, stream_id), ctx.caller.user_id, false)?;
-    Ok(reason.map(|trigger| (message, stream_id, trigger)))
-}
-
 /// True if no message of a notification is left.
 fn is_outdated(viewer: &MessageViewer<'_>, row: &NotificationRow) -> ApiResult<bool> {
     for id in row.message_ids.iter().rev() {
-        if reason_now(viewer, MessageId::from(id))?.is_some() {
+        if Notifiable::load(viewer, &PUSH, MessageId::from(id))?.is_some() {
             return Ok(false);
         }
     }
@@ -201,12 +186,9 @@ pub enum Conversation {
 }
 
 impl Description {
-    /// Describes a message to the caller, who is notified of it for this reason.
-    pub fn of(
-        ctx: Ctx<'_>,
-        (message, stream_id): (&MessageRow, Option<StreamId>),
-        trigger: Trigger,
-    ) -> ApiResult<Self> {
+    /// Describes a message to the caller, who is notified of it.
+    pub fn of(ctx: Ctx<'_>, notified: &Notifiable) -> ApiResult<Self> {
+        let Notifiable { message, stream_id, trigger } = notified;
         let is_sender_known = Accessible::to(&ctx, ctx.caller)?.contains(message.sender_id);
         let sender = if is_sender_known { message.sender_full_name.as_str() } else { UNKNOWN_USER };
         let user = rows::user::by_id(&ctx, message.sender_id)?.filter(|_| is_sender_known);
@@ -214,7 +196,7 @@ impl Description {
             Trigger::Mention => mentioned_group(ctx, message)?,
             _ => None,
         };
-        let conversation = if let Some(stream_id) = stream_id {
+        let conversation = if let Some(stream_id) = *stream_id {
             let name = rows::channel::by_id(&ctx, stream_id)?.map(|stream| stream.name).unwrap_or_default();
             let topic = if message.subject.is_empty() {
                 EMPTY_TOPIC_DISPLAY_NAME.to_owned()
@@ -260,17 +242,12 @@ pub fn names(ctx: Ctx<'_>, people: &[UserId]) -> ApiResult<String> {
 }
 
 /// Title, body and icon for a browser.
-fn texts(
-    ctx: Ctx<'_>,
-    message: (&MessageRow, Option<StreamId>),
-    trigger: Trigger,
-) -> ApiResult<(String, String, Option<String>)> {
-    let Description { sender, avatar, lead, text, conversation, .. } =
-        Description::of(ctx, message, trigger)?;
+fn texts(ctx: Ctx<'_>, notified: &Notifiable) -> ApiResult<(String, String, Option<String>)> {
+    let Description { sender, avatar, lead, text, conversation, .. } = Description::of(ctx, notified)?;
     let icon = avatar.filter(|url| url.starts_with('/'));
     let people = match conversation {
         Conversation::Topic { name, topic, .. } => {
-            let space = if trigger.is_personal() { '\n' } else { ' ' };
+            let space = if notified.trigger.is_personal() { '\n' } else { ' ' };
             return Ok((format!("#{name} > {topic}"), format!("{lead}{space}{text}"), icon));
         }
         Conversation::Direct(people) => people,

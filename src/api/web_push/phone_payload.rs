@@ -3,11 +3,9 @@
 use crate::api::web_push::payload::{Conversation, Description, MAX_TEXT_LENGTH, names};
 use crate::auth::Ctx;
 use crate::domain::access::users::{UNKNOWN_AVATAR_URL, unknown_email};
-use crate::domain::messages::record::MessageRow;
-use crate::domain::notifications::Trigger;
+use crate::domain::notifications::deciding::Notifiable;
 use crate::domain::{files, messages, realm};
 use crate::error::ApiResult;
-use crate::types::StreamId;
 use roaring::RoaringBitmap;
 use serde_json::{Value, json};
 
@@ -47,15 +45,10 @@ impl Organization {
     }
 }
 
-/// The notification of a message, for a user who is notified for this reason. It has no text if the organization says so.
-pub fn message_payload(
-    ctx: Ctx<'_>,
-    organization: &Organization,
-    message: (&MessageRow, Option<StreamId>),
-    trigger: Trigger,
-) -> ApiResult<Value> {
-    let description = Description::of(ctx, message, trigger)?;
-    let message = message.0;
+/// The notification of a message, for the caller. It has no text if the organization says so.
+pub fn message_payload(ctx: Ctx<'_>, organization: &Organization, notified: &Notifiable) -> ApiResult<Value> {
+    let description = Description::of(ctx, notified)?;
+    let message = &notified.message;
     let shows_content = realm::settings::MESSAGE_CONTENT_ALLOWED_IN_EMAIL_NOTIFICATIONS.get(&ctx)?
         && !realm::settings::REQUIRE_E2EE_PUSH_NOTIFICATIONS.get(&ctx)?;
     let content = if shows_content { description.text } else { "New message".to_owned() };

@@ -2,7 +2,6 @@
 
 use crate::api::web_push::bouncer::{DeviceKind, Failure, Identity, Request, ask};
 use crate::api::web_push::device_sql::Device;
-use crate::api::web_push::payload::reason_now;
 use crate::api::web_push::phone_payload::{Organization, message_payload, remove_payload};
 use crate::api::web_push::queue::{DueNotification, NotificationKey, Transports};
 use crate::api::web_push::retries::{LIFETIME, pause_after};
@@ -10,6 +9,8 @@ use crate::api::web_push::{device_sql, queue};
 use crate::app::{App, Outcome, PushBouncer};
 use crate::auth::Ctx;
 use crate::domain::messages::viewer::MessageViewer;
+use crate::domain::notifications::PUSH;
+use crate::domain::notifications::deciding::Notifiable;
 use crate::domain::{realm, rows};
 use crate::error::ApiResult;
 use crate::store::Tx;
@@ -216,7 +217,7 @@ fn prepare(
     let viewer = MessageViewer::new(ctx);
     let (mut outdated, mut first) = (RoaringBitmap::new(), None);
     for id in &all {
-        match reason_now(&viewer, MessageId::from(id))? {
+        match Notifiable::load(&viewer, &PUSH, MessageId::from(id))? {
             None => {
                 outdated.insert(id);
             }
@@ -232,8 +233,8 @@ fn prepare(
         _ if !read.is_empty() => {
             (remove_payload(&organization, &read), RoaringBitmap::new(), RoaringBitmap::new(), None)
         }
-        Some((id, (message, stream_id, trigger))) if now < deadline => {
-            let payload = message_payload(ctx, &organization, (&message, stream_id), trigger)?;
+        Some((id, notified)) if now < deadline => {
+            let payload = message_payload(ctx, &organization, &notified)?;
             (payload, RoaringBitmap::from_iter([id]), unsent, Some(deadline))
         }
         _ => return Ok(Some(Step::Nothing(outdated | unsent))),

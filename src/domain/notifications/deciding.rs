@@ -3,6 +3,7 @@
 use crate::domain::access::messages::{direct_user_ids, stream_of};
 use crate::domain::messages::read_state;
 use crate::domain::messages::record::MessageRow;
+use crate::domain::messages::viewer::MessageViewer;
 use crate::domain::notifications::facts::is_away;
 use crate::domain::notifications::waiting::{HeldMessage, WaitingMessage};
 use crate::domain::notifications::{Facts, Medium, Trigger, facts, trigger, waiting};
@@ -178,8 +179,31 @@ pub fn check_held(
     Ok(false)
 }
 
+/// A message that a user may read and has not read, and of which their settings notify them.
+pub struct Notifiable {
+    pub message: MessageRow,
+    /// Its channel; `None` for direct messages.
+    pub stream_id: Option<StreamId>,
+    /// Why the user is notified.
+    pub trigger: Trigger,
+}
+
+impl Notifiable {
+    /// Loads a message, if the viewer is still to be notified of it.
+    pub fn load(viewer: &MessageViewer<'_>, medium: &Medium, id: MessageId) -> ApiResult<Option<Self>> {
+        let ctx = viewer.ctx();
+        let Some(message) = messages::by_id(&ctx, id)? else { return Ok(None) };
+        if !viewer.can_read(message.recipient_id, id)? || !viewer.has_received(message.recipient_id, id)? {
+            return Ok(None);
+        }
+        let stream_id = stream_of(&ctx, message.recipient_id)?;
+        let trigger = reason(&ctx, medium, (&message, stream_id), ctx.caller.user_id, false)?;
+        Ok(trigger.map(|trigger| Self { message, stream_id, trigger }))
+    }
+}
+
 /// The reason for which a user is notified of a message, if they are: they have not read it, and their settings say so.
-pub fn reason(
+fn reason(
     connection: &Connection,
     medium: &Medium,
     (message, stream_id): (&MessageRow, Option<StreamId>),
