@@ -76,7 +76,7 @@ impl Audience {
 
     /// True if a user is in the audience.
     pub fn contains(&self, user_id: UserId) -> bool {
-        user_id.bit().is_some_and(|bit| self.members.users.contains(bit))
+        user_id.is_in(&self.members.users)
     }
 
     /// True if the audience is empty.

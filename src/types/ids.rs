@@ -1,5 +1,6 @@
 //! Identifiers, each kind a type of its own, so that a channel's id cannot be passed as a user's.
 
+use roaring::RoaringBitmap;
 use rusqlite::types::{FromSql, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -16,6 +17,11 @@ macro_rules! identifier {
             /// The number as a member of a compressed set; `None` if it is out of range, so that no row has it.
             pub fn bit(self) -> Option<u32> {
                 u32::try_from(self.0).ok()
+            }
+
+            /// True if a compressed set has the number.
+            pub fn is_in(self, set: &RoaringBitmap) -> bool {
+                self.bit().is_some_and(|bit| set.contains(bit))
             }
         }
 

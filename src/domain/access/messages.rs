@@ -269,8 +269,7 @@ fn apply_moved(spans: Ranges, moved: &[MovedReceipts], user_id: UserId) -> Range
     }
     let (mut gained, mut lost) = (RoaringBitmap::new(), RoaringBitmap::new());
     for receipts in moved {
-        let is_receiver = user_id.bit().is_some_and(|bit| receipts.user_ids.contains(bit));
-        *(if is_receiver { &mut gained } else { &mut lost }) |= &receipts.message_ids;
+        *(if user_id.is_in(&receipts.user_ids) { &mut gained } else { &mut lost }) |= &receipts.message_ids;
     }
     let mut received: Ranges = spans.into_iter().flat_map(|range| without(range, &lost)).collect();
     let mut runs = gained.iter();

@@ -89,7 +89,7 @@ impl Accessible {
     pub fn contains(&self, user_id: UserId) -> bool {
         match self {
             Self::Everybody => true,
-            Self::Only(ids) => user_id.bit().is_some_and(|bit| ids.contains(bit)),
+            Self::Only(ids) => user_id.is_in(ids),
         }
     }
 }
@@ -167,9 +167,7 @@ pub fn filter_by_access_to_all(
     }
     if guests.len() < subjects.len() as u64 {
         let accessible = to_guests(connection, &guests)?;
-        let misses = |ids: &RoaringBitmap| {
-            subjects.iter().any(|user_id| user_id.bit().is_none_or(|bit| !ids.contains(bit)))
-        };
+        let misses = |ids: &RoaringBitmap| subjects.iter().any(|user_id| !user_id.is_in(ids));
         let missing = accessible.into_iter().filter(|(_, ids)| misses(ids));
         return Ok(candidates - missing.filter_map(|(guest, _)| guest.bit()).collect::<RoaringBitmap>());
     }

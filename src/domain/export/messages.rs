@@ -78,7 +78,7 @@ pub struct Exported {
 impl Exported {
     /// True if a message is in the archive.
     pub fn has(&self, id: i64) -> bool {
-        MessageId(id).bit().is_some_and(|bit| self.ids.contains(bit))
+        MessageId(id).is_in(&self.ids)
     }
 
     /// True if a message that is to be sent later is in the archive.
@@ -261,9 +261,7 @@ impl Selection<'_> {
             let address = match self.recipients.conversation(message.recipient_id) {
                 Some(Conversation::Channel(stream_id)) => {
                     let groups = received.get(&message.recipient_id).into_iter().flatten();
-                    let own = groups
-                        .into_iter()
-                        .find(|(ids, _)| message.id.bit().is_some_and(|bit| ids.contains(bit)));
+                    let own = groups.into_iter().find(|(ids, _)| message.id.is_in(ids));
                     let receivers = own.map(|(_, users)| users.clone()).unwrap_or_default();
                     let channel = self.channel(*stream_id)?;
                     let has_public_history =

@@ -78,7 +78,7 @@ impl Scope {
                 agreeing.extend(row.user_id.bit());
             }
         }
-        let has_agreed = |user_id: UserId| user_id.bit().is_some_and(|bit| agreeing.contains(bit));
+        let has_agreed = |user_id: UserId| user_id.is_in(&agreeing);
         let mut scope = Self {
             mode,
             people: BTreeMap::new(),
@@ -121,7 +121,7 @@ impl Scope {
 
     /// True if the private data of a user is exported.
     pub fn shares(&self, user_id: i64) -> bool {
-        UserId(user_id).bit().is_some_and(|bit| self.consenting.contains(bit))
+        UserId(user_id).is_in(&self.consenting)
     }
 
     /// True if a user is in the archive as a person or bot of the organization.

@@ -62,8 +62,7 @@ impl ActiveUsersByRole {
             UserFilter::Users(users) => Some(users.iter().filter_map(|user_id| user_id.bit()).collect()),
         };
         for (user_id, role, date_joined) in sql::active_users(connection)? {
-            let is_wanted = |wanted: &RoaringBitmap| user_id.bit().is_some_and(|bit| wanted.contains(bit));
-            if wanted.as_ref().is_none_or(is_wanted) {
+            if wanted.as_ref().is_none_or(|wanted| user_id.is_in(wanted)) {
                 users.insert(user_id, role, waiting_period.is_new(date_joined));
             }
         }
@@ -103,8 +102,8 @@ impl ActiveUsersByRole {
 
     /// The system groups that name a user as a member.
     pub fn groups_naming(&self, user_id: UserId) -> impl Iterator<Item = GroupId> {
-        let holds = move |users: &RoaringBitmap| user_id.bit().is_some_and(|bit| users.contains(bit));
-        let innermost = self.innermost.iter().filter(move |(_, users)| holds(users)).map(|(group, _)| *group);
+        let innermost =
+            self.innermost.iter().filter(move |(_, users)| user_id.is_in(users)).map(|(group, _)| *group);
         innermost.flat_map(naming).map(|group| group.id())
     }
 }

@@ -118,7 +118,7 @@ fn hide_names(tx: &Tx<'_>, address: &Destination, content: &mut Composition) -> 
         let user = rows::user::by_id(tx, UserId(user_id))?;
         let Some(user) = user.filter(|user| !user.is_bot()) else { return Ok(false) };
         // Guests access the other receivers.
-        let is_receiver = user.is_active && user.user_id.bit().is_some_and(|bit| receivers.contains(bit));
+        let is_receiver = user.is_active && user.user_id.is_in(&receivers);
         if is_web_public || is_receiver {
             return Ok(is_web_public);
         }

@@ -153,7 +153,7 @@ impl SubscriberLists {
         let all = lists.iter().map(|(stream_id, list)| (*stream_id, few(list))).collect();
         let active = sql::active_since(connection, now - PARTIAL_DAYS * SECONDS_PER_DAY)?;
         for list in lists.values_mut() {
-            list.retain(|user_id| user_id.bit().is_some_and(|bit| active.contains(bit)));
+            list.retain(|user_id| user_id.is_in(&active));
         }
         Ok(Self::Partial { active: lists, all })
     }

@@ -102,7 +102,7 @@ fn replace_flag(tx: &Tx<'_>, id: MessageId, flag: i64, user_ids: &[UserId]) -> A
             messages::add_flags(tx, *user_id, id, flag)?;
         }
     }
-    have.retain(|user_id| !user_id.bit().is_some_and(|bit| wanted.contains(bit)));
+    have.retain(|user_id| !user_id.is_in(&wanted));
     for user_id in &have {
         let flags = messages::flags_of(tx, *user_id, id)?;
         messages::put_flags(tx, *user_id, id, flags & !flag)?;

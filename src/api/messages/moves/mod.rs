@@ -63,8 +63,7 @@ pub fn apply(
         let to = TopicPlace { stream_id: mv.to.stream_id, topic: &mv.topic };
         let received = moved::all_receivers(&receivers.before);
         let saw = |tx: &Tx<'_>, user_id: UserId| {
-            let has_seen =
-                mv.from.has_public_history() || user_id.bit().is_some_and(|bit| received.contains(bit));
+            let has_seen = mv.from.has_public_history() || user_id.is_in(&received);
             Ok(has_seen && may_read(tx, &mv.from, user_id)?)
         };
         let may_read_target = |tx: &Tx<'_>, user_id| may_read(tx, &mv.to, user_id);

@@ -135,8 +135,7 @@ pub fn unread_among(
     before: &ReceiverGroups,
 ) -> ApiResult<RoaringBitmap> {
     let read = read_state::load(connection, user_id, mv.from.recipient_id)?;
-    let is_receiver = |users: &RoaringBitmap| user_id.bit().is_some_and(|bit| users.contains(bit));
-    let groups = before.iter().filter(|(_, users)| is_receiver(users));
+    let groups = before.iter().filter(|(_, users)| user_id.is_in(users));
     let received = groups.fold(RoaringBitmap::new(), |all, (ids, _)| all | ids);
     Ok(read.missing(&received))
 }

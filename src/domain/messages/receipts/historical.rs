@@ -25,7 +25,7 @@ pub fn add_receipts(tx: &Tx<'_>, user_id: UserId, stream: &StreamRow, ids: &[Mes
     let moved = receipts.add_receiver(&wanted, user_id);
     receipts.store(tx)?;
     for id in ids {
-        if id.bit().is_some_and(|bit| moved.contains(bit)) {
+        if id.is_in(&moved) {
             // Spans list the channels in which a user may have received something.
             subscriptions::add_empty_span(tx, user_id, stream.stream_id, *id)?;
         } else {
