@@ -4,60 +4,36 @@ use crate::app::App;
 use crate::domain::access::messages::direct_user_ids;
 use crate::domain::messages::flags::bit;
 use crate::domain::messages::record::{MessageRow, attribute};
-use crate::domain::notifications::{MAIL, deciding, waiting};
+use crate::domain::notifications::{MAIL, deciding};
 use crate::domain::realm::user_ids;
 use crate::domain::user_topics::policy::VisibilityPolicy;
 use crate::domain::{messages, missed_messages, rows, user_topics};
 use crate::error::ApiResult;
-use crate::store::{Budget, Tx};
+use crate::events::Hub;
+use crate::store::Snapshot;
 use crate::types::{StreamId, UserId};
 use roaring::RoaringBitmap;
 use rusqlite::Connection;
-use std::sync::Arc;
 
 /// Decides about all waiting messages.
 pub async fn decide_waiting(app: &App) -> ApiResult<()> {
-    loop {
-        let has_waiting = app
-            .readers
-            .read(|snapshot| ApiResult::Ok(!waiting::waiting_messages(snapshot, MAIL.queue, 1)?.is_empty()));
-        if !has_waiting.await? {
-            return Ok(());
-        }
-        let (hub, now) = (Arc::clone(&app.hub), app.clock.seconds());
-        let decided = app.read_in(&app.pools.slow_reads, None, move |snapshot| {
-            let candidates = |message: &MessageRow, stream_id: Option<StreamId>| {
-                let named = match stream_id {
-                    Some(_) if message.has(attribute::STREAM_WILDCARD) => return everyone(snapshot),
-                    Some(stream_id) => interested(snapshot, message, stream_id)?,
-                    None => direct_user_ids(snapshot, message.recipient_id)?.unwrap_or_default(),
-                };
-                people_among(snapshot, named)
+    let decide = |snapshot: &Snapshot<'_>, hub: &Hub, now| {
+        let candidates = |message: &MessageRow, stream_id: Option<StreamId>| {
+            let named = match stream_id {
+                Some(_) if message.has(attribute::STREAM_WILDCARD) => return everyone(snapshot),
+                Some(stream_id) => interested(snapshot, message, stream_id)?,
+                None => direct_user_ids(snapshot, message.recipient_id)?.unwrap_or_default(),
             };
-            deciding::decide(snapshot, &hub, &MAIL, now, candidates)
-        });
-        let mut decisions = decided.await?;
-        let hub = Arc::clone(&app.hub);
-        let store = move |tx: &mut Tx<'_>, budget: &mut Budget| {
-            decisions.store(tx, budget, &hub, &MAIL, missed_messages::add)
+            people_among(snapshot, named)
         };
-        app.writer.run_in_parts("missed_decisions", store).await?;
-    }
+        deciding::decide(snapshot, hub, &MAIL, now, candidates)
+    };
+    deciding::decide_waiting(app, &MAIL, "missed_decisions", decide, missed_messages::add).await
 }
 
 /// Checks held messages. Returns when they are checked next, in UNIX seconds.
 pub async fn check_held(app: &App) -> ApiResult<Option<i64>> {
-    let next_check =
-        || app.readers.read(|snapshot| ApiResult::Ok(waiting::next_check(snapshot, MAIL.queue)?));
-    if next_check().await?.is_none_or(|next| next > app.clock.seconds()) {
-        return next_check().await;
-    }
-    let hub = Arc::clone(&app.hub);
-    let check = move |tx: &mut Tx<'_>, budget: &mut Budget| {
-        deciding::check_held(tx, budget, &hub, &MAIL, missed_messages::add)
-    };
-    app.writer.run_in_parts("missed_checks", check).await?;
-    next_check().await
+    deciding::check_held(app, &MAIL, "missed_checks", missed_messages::add).await
 }
 
 /// All active people.

@@ -1,5 +1,6 @@
 //! Decides who is notified of a message, in a snapshot after its commit.
 
+use crate::app::App;
 use crate::domain::access::messages::{direct_user_ids, stream_of};
 use crate::domain::messages::read_state;
 use crate::domain::messages::record::MessageRow;
@@ -11,11 +12,12 @@ use crate::domain::user_topics::policy::VisibilityPolicy;
 use crate::domain::{messages, rows, user_topics};
 use crate::error::ApiResult;
 use crate::events::Hub;
-use crate::store::{Budget, Tx};
+use crate::store::{Budget, Snapshot, Tx};
 use crate::types::{MessageId, StreamId, UserId};
 use roaring::RoaringBitmap;
 use rusqlite::Connection;
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 /// Messages that are decided in one snapshot.
 const MESSAGES_PER_SNAPSHOT: i64 = 100;
@@ -38,6 +40,32 @@ pub struct Decisions {
     held: VecDeque<(UserId, MessageId)>,
     /// The last waiting message that was decided.
     until: Option<i64>,
+}
+
+/// Decides about all waiting messages of a medium. `decide` decides about the first of them in a snapshot ([`decide`]), `notify`
+/// adds a message to the notifications of a user, and `job` names the parts that the writer runs.
+pub async fn decide_waiting(
+    app: &App,
+    medium: &'static Medium,
+    job: &'static str,
+    decide: impl Fn(&Snapshot<'_>, &Hub, i64) -> ApiResult<Decisions> + Copy + Send + 'static,
+    notify: impl FnMut(&mut Tx<'_>, UserId, MessageId) -> ApiResult<()> + Copy + Send + 'static,
+) -> ApiResult<()> {
+    loop {
+        let has_waiting = app.readers.read(|snapshot| {
+            ApiResult::Ok(!waiting::waiting_messages(snapshot, medium.queue, 1)?.is_empty())
+        });
+        if !has_waiting.await? {
+            return Ok(());
+        }
+        let (hub, now) = (Arc::clone(&app.hub), app.clock.seconds());
+        let decided = app.read_in(&app.pools.slow_reads, None, move |snapshot| decide(snapshot, &hub, now));
+        let mut decisions = decided.await?;
+        let hub = Arc::clone(&app.hub);
+        let store =
+            move |tx: &mut Tx<'_>, budget: &mut Budget| decisions.store(tx, budget, &hub, medium, notify);
+        app.writer.run_in_parts(job, store).await?;
+    }
 }
 
 /// Decides about the first waiting messages of a medium. `candidates` returns the active people of whom those who receive a message
@@ -122,8 +150,8 @@ fn subscribed(
 
 impl Decisions {
     /// Stores the decisions in parts, and then removes the messages from the queue: until there, a crash repeats the
-    /// decisions. Returns true when all is stored. `notify` adds a message to the notifications of a user.
-    pub fn store(
+    /// decisions. Returns true when all is stored.
+    fn store(
         &mut self,
         tx: &mut Tx<'_>,
         budget: &mut Budget,
@@ -150,9 +178,27 @@ impl Decisions {
     }
 }
 
+/// Checks the held messages of a medium, if it is time; see [`decide_waiting`]. Returns when they are checked next, in UNIX seconds.
+pub async fn check_held(
+    app: &App,
+    medium: &'static Medium,
+    job: &'static str,
+    notify: impl FnMut(&mut Tx<'_>, UserId, MessageId) -> ApiResult<()> + Copy + Send + 'static,
+) -> ApiResult<Option<i64>> {
+    let next_check =
+        || app.readers.read(|snapshot| ApiResult::Ok(waiting::next_check(snapshot, medium.queue)?));
+    if next_check().await?.is_none_or(|next| next > app.clock.seconds()) {
+        return next_check().await;
+    }
+    let hub = Arc::clone(&app.hub);
+    let check = move |tx: &mut Tx<'_>, budget: &mut Budget| check_due(tx, budget, &hub, medium, notify);
+    app.writer.run_in_parts(job, check).await?;
+    next_check().await
+}
+
 /// Checks held messages, in parts: their users are notified when they have no queue any more, and not if a client received the
 /// message. Returns true when all are checked.
-pub fn check_held(
+fn check_due(
     tx: &mut Tx<'_>,
     budget: &mut Budget,
     hub: &Hub,
