@@ -10,6 +10,10 @@ use std::io::Cursor;
 /// memory of a small server. Telephones take pictures of 12 to 50 million; most of them save 12.
 pub const MAX_PIXELS: u64 = 32 << 20;
 
+/// The longest side of an image, in pixels, which JPEG and GIF have as well. Scaling takes 60 bytes for each pixel of a side: two
+/// GB for a PNG file of one line.
+const MAX_SIDE: u32 = 65_535;
+
 /// The formats that are decoded.
 pub const FORMATS: [ImageFormat; 4] =
     [ImageFormat::Png, ImageFormat::Jpeg, ImageFormat::Gif, ImageFormat::WebP];
@@ -29,7 +33,8 @@ pub enum ImageError {
     /// It has none of the [`FORMATS`].
     #[error("not a PNG, JPEG, GIF or WebP image")]
     UnknownFormat,
-    /// It has more than [`MAX_PIXELS`], takes more memory than images of that size usually do, or has no pixels at all.
+    /// It has more than [`MAX_PIXELS`], a side of more than 65,535, takes more memory than images of that size usually do, or has
+    /// no pixels at all.
     #[error("an image of {width}x{height} pixels")]
     Size {
         /// In pixels.
@@ -74,10 +79,11 @@ pub fn decode(file: &[u8]) -> Result<Decoded, ImageError> {
     Ok(Decoded { format, picture: picture.into_rgba8() })
 }
 
-/// Refuses images without pixels and those with more than [`MAX_PIXELS`].
+/// Refuses images without pixels, those with more than [`MAX_PIXELS`], and those with a side that is too long.
 pub fn check_size(width: u32, height: u32) -> Result<(), ImageError> {
     let pixels = u64::from(width) * u64::from(height);
-    if (1..=MAX_PIXELS).contains(&pixels) { Ok(()) } else { Err(ImageError::Size { width, height }) }
+    let is_allowed = (1..=MAX_PIXELS).contains(&pixels) && width.max(height) <= MAX_SIDE;
+    if is_allowed { Ok(()) } else { Err(ImageError::Size { width, height }) }
 }
 
 #[cfg(test)]
@@ -140,13 +146,24 @@ mod tests {
             Err(ImageError::UnknownFormat)
         ));
         let mut bomb = to_png(&RgbaImage::from_pixel(1, 1, Rgba(RED))).unwrap();
-        // Width and height are at byte 16; the checksum of the header follows at byte 29.
-        bomb[16..24].copy_from_slice(&[0, 0, 0xff, 0xff, 0, 0, 0xff, 0xff]);
-        let mut crc = flate2::Crc::new();
-        crc.update(&bomb[12..29]);
-        bomb[29..33].copy_from_slice(&crc.sum().to_be_bytes());
-        assert!(matches!(decode(&bomb), Err(ImageError::Size { width: 65535, height: 65535 })));
+        // Lines of few bytes, which scaling would take gigabytes for.
+        for size @ (width, height) in [(65_535, 65_535), (1 << 20, 1), (1, 65_536)] {
+            // Width and height are at byte 16; the checksum of the header follows at byte 29.
+            bomb[16..20].copy_from_slice(&u32::to_be_bytes(width));
+            bomb[20..24].copy_from_slice(&u32::to_be_bytes(height));
+            let mut crc = flate2::Crc::new();
+            crc.update(&bomb[12..29]);
+            bomb[29..33].copy_from_slice(&crc.sum().to_be_bytes());
+            let refused = decode(&bomb).unwrap_err();
+            assert!(
+                matches!(refused, ImageError::Size { width, height } if (width, height) == size),
+                "{size:?}: {refused}"
+            );
+        }
+        let line = to_png(&RgbaImage::from_pixel(65_535, 1, Rgba(RED))).unwrap();
+        assert_eq!(decode(&line).unwrap().picture.dimensions(), (65_535, 1));
     }
+
     #[test]
     fn images_are_turned_as_their_orientation_says_in_both_byte_orders() {
         let little = |value| {
