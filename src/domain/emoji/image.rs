@@ -1,7 +1,7 @@
 //! Images of custom emoji.
 
 use crate::domain::emoji::sql;
-use crate::domain::images::decoding::{ImageError, decode};
+use crate::domain::images::decoding::{Decoded, ImageError, decode};
 use crate::domain::images::scaling::{cover, to_png};
 use crate::domain::images::{animation, public};
 use image::ImageFormat;
@@ -20,9 +20,11 @@ pub struct EmojiImage {
 impl EmojiImage {
     /// Scales an image. Animations stay animated. Other shapes than a square are cropped or, if animated, padded.
     pub fn scale(file: &[u8]) -> Result<Self, ImageError> {
-        let decoded = decode(file)?;
-        let still = to_png(&cover(&decoded.picture, SIDE, SIDE)?)?;
-        if decoded.format == ImageFormat::Gif
+        let Decoded { format, picture } = decode(file)?;
+        let still = to_png(&cover(&picture, SIDE, SIDE)?)?;
+        // The frames of an animation take memory for several images.
+        drop(picture);
+        if format == ImageFormat::Gif
             && let Some(animation) = animation::scaled(file, SIDE)?
         {
             return Ok(Self { content: animation, still: Some(still) });

@@ -15,14 +15,10 @@ const MAX_FRAMES: u64 = 1_000;
 /// 10.
 const SPEED: i32 = 10;
 
-/// True if a file has more than one frame. Its size is one that [`check_size`] accepts.
+/// True if a file has more than one frame. None is decoded: those of GIF files would take memory for three more images.
 pub fn is_animation(file: &[u8], format: ImageFormat) -> bool {
     match format {
-        ImageFormat::Gif => GifDecoder::new(Cursor::new(file)).is_ok_and(|mut decoder| {
-            let mut limits = Limits::no_limits();
-            limits.max_alloc = Some(3 * 4 * MAX_PIXELS);
-            decoder.set_limits(limits).is_ok() && decoder.into_frames().take(2).flatten().count() == 2
-        }),
+        ImageFormat::Gif => announced_frames(file, 2) == 2,
         ImageFormat::WebP => WebPDecoder::new(Cursor::new(file)).is_ok_and(|decoder| decoder.has_animation()),
         _ => false,
     }
@@ -56,6 +52,9 @@ pub fn scaled(file: &[u8], side: u32) -> Result<Option<Vec<u8>>, ImageError> {
     let announced = announced_frames(file, max_frames + 1);
     if announced > max_frames {
         return Err(ImageError::Size { width, height: height.saturating_mul(announced as u32) });
+    }
+    if announced < 2 {
+        return Ok(None);
     }
     let mut gif = Vec::new();
     let mut encoder = GifEncoder::new_with_speed(&mut gif, SPEED);
@@ -140,6 +139,21 @@ mod tests {
         let two = file(4, 4, &[(Keep, [0, 0, 4, 4], RED); 2]);
         assert!(scaled(&two, 4).unwrap().is_some());
         assert!(scaled(&two[..one.len() - 1], 4).unwrap().is_none());
+    }
+
+    #[test]
+    fn frames_are_counted_without_decoding_them() {
+        // The last frame claims four billion pixels.
+        let claiming = |mut gif: Vec<u8>| {
+            let descriptor = [0x2c, 0, 0, 0, 0, 4, 0, 4, 0];
+            let at = gif.windows(descriptor.len()).rposition(|bytes| bytes == descriptor).unwrap();
+            gif[at + 5..at + 9].fill(0xff);
+            gif
+        };
+        let [one, two] = [1, 2].map(|count| claiming(file(4, 4, &[(Keep, [0, 0, 4, 4], RED); 2][..count])));
+        assert!(!is_animation(&one, ImageFormat::Gif) && is_animation(&two, ImageFormat::Gif));
+        assert!(scaled(&one, 4).unwrap().is_none());
+        assert!(scaled(&two, 4).unwrap().is_none(), "it breaks off after its first frame");
     }
 
     #[test]
