@@ -135,7 +135,7 @@ impl<'h> Reader<'h> {
             Some(number) => {
                 self.out.push_str(&number.to_string());
                 self.out.push_str(". ");
-                *number += 1;
+                *number = number.saturating_add(1);
             }
             None => self.out.push_str("• "),
         }
@@ -275,6 +275,10 @@ mod tests {
             (r#"<p><span class="user-mention" data-user-id="9">@Ada</span> look</p>"#, "@Ada look"),
             ("<ul>\n<li>a</li>\n<li>b</li>\n</ul>", "• a\n• b"),
             ("<ol start=\"3\">\n<li>a</li>\n<li>b</li>\n</ol>", "3. a\n4. b"),
+            (
+                "<ol start=\"18446744073709551615\">\n<li>a</li>\n<li>b</li>\n</ol>",
+                "18446744073709551615. a\n18446744073709551615. b",
+            ),
             ("<blockquote>\n<p>old</p>\n</blockquote>\n<p>new</p>", "[…]\nnew"),
             ("<blockquote>\n<p>old</p>\n<p>words</p>\n</blockquote>", "> old\n> words"),
             (
