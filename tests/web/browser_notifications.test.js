@@ -114,6 +114,18 @@ describe("notifications", () => {
     await eventually(async () => assert.equal(await ada.evaluate(() => new Set(window.recorded.closed).size), 2, "gone with the focus"));
   });
 
+  it("count from the start again once the conversation was read elsewhere", async () => {
+    await readAll("Ada");
+    const ada = await recording("Ada", "#inbox");
+    await setFocus(ada, false);
+    await bench.server.direct("Bob", ["Ada"], "First");
+    await eventually(async () => assert.deepEqual(await shown(ada), [["Bob (to you)", "First"]]));
+    await readAll("Ada");
+    await until(ada, () => window.recorded.closed.length > 0);
+    await bench.server.direct("Bob", ["Ada"], "Second");
+    await eventually(async () => assert.deepEqual((await shown(ada)).slice(1), [["Bob (to you)", "Second"]]));
+  });
+
   it("do not come for the conversation that one reads, nor while the window has the focus", async () => {
     const ada = await recording("Ada", await at("general", "focused"));
     await ada.waitForSelector(".composer .editor__text", { visible: true });

@@ -59,7 +59,7 @@ export function alertsFor(store, message) {
 /** @param {App & { viewName: (route: import("../../types/app.js").Route) => string }} app */
 export function startAlerts(app) {
   const { store, session } = app;
-  /** How many messages a conversation was notified of since the window had the focus. @type {Map<string, number>} */
+  /** How many messages a conversation was notified of since the window had the focus, or the conversation was read. @type {Map<string, number>} */
   const notified = new Map();
 
   session.onMessage(async (message) => {
@@ -101,7 +101,11 @@ export function startAlerts(app) {
   });
 
   // Read elsewhere.
-  const closeRead = throttle(() => void closeWhere((key) => unreadCount(store, key) === 0), CLOSE_INTERVAL);
+  const closeRead = throttle(() => {
+    const isRead = (/** @type {string} */ key) => unreadCount(store, key) === 0;
+    for (const key of [...notified.keys()].filter(isRead)) notified.delete(key);
+    void closeWhere(isRead);
+  }, CLOSE_INTERVAL);
   effect(() => {
     store.on("unread");
     closeRead();
