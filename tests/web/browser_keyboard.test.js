@@ -78,6 +78,22 @@ describe("a key", () => {
     await untilEqual(ada, ".composer .editor__text", (area) => area.value, "````python\n\n````\n```python\n\n```");
   });
 
+  it("Enter in the filter of a column opens what was typed, however fast", async () => {
+    const ada = await as("Ada", "#inbox");
+    const find = (column, name) => onElement(ada, `${column} .sidebar__filter`, (input, text) => {
+      input.focus();
+      input.value = text;
+      input.dispatchEvent(new Event("input"));
+      input.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", bubbles: true, cancelable: true }));
+    }, name);
+    await untilText(ada, ".people li", "Cleo");
+    await find(".people", "Cleo");
+    await until(ada, () => location.hash.endsWith("-Cleo"));
+    await untilText(ada, ".sidebar [data-channel]", "general");
+    await find(".sidebar", "general");
+    await until(ada, () => location.hash.includes("-general"));
+  });
+
   it("closes what it has opened", async () => {
     const { id } = await bench.server.send("Bob", "general", "again", "Look");
     const ada = await as("Ada", await at("general", "again"));

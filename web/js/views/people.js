@@ -5,7 +5,7 @@
 
 import { closest, h, icon } from "../lib/dom.js";
 import { plainList } from "../lib/keyed_list.js";
-import { distinct, effect, signal } from "../lib/signal.js";
+import { distinct, effect, flush, signal } from "../lib/signal.js";
 import { debounce } from "../lib/timing.js";
 import { t } from "../lib/words.js";
 import { bind, isComposing } from "../platform/keyboard.js";
@@ -94,7 +94,12 @@ export function createPeople(app) {
   });
   input.addEventListener("keydown", (event) => {
     if (isComposing(event)) return;
-    if (event.key === "Enter") /** @type {HTMLElement | null} */ (element.querySelector("li a"))?.click();
+    if (event.key === "Enter") {
+      // The list may be behind what was typed.
+      filter.value = input.value.trim();
+      flush();
+      /** @type {HTMLElement | null} */ (element.querySelector("li a"))?.click();
+    }
     if (event.key === "Escape") {
       input.value = "";
       filter.value = "";

@@ -6,7 +6,7 @@
 import { closest, fill, h, iconButton } from "../lib/dom.js";
 import { createMemo } from "../lib/memo.js";
 import { asList, parseJson } from "../lib/parse.js";
-import { computed, distinct, effect, signal } from "../lib/signal.js";
+import { computed, distinct, effect, flush, signal } from "../lib/signal.js";
 import { keep, kept } from "../lib/storage.js";
 import { debounce } from "../lib/timing.js";
 import { t } from "../lib/words.js";
@@ -90,7 +90,12 @@ export function createSidebar(app) {
       state.filter.value = "";
       input.blur();
     }
-    if (event.key === "Enter") /** @type {HTMLElement | null} */ (channels.querySelector("a"))?.click();
+    if (event.key === "Enter") {
+      // The list may be behind what was typed.
+      state.filter.value = input.value.trim();
+      flush();
+      /** @type {HTMLElement | null} */ (channels.querySelector("a"))?.click();
+    }
   });
   return element;
 }
