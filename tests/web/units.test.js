@@ -618,6 +618,17 @@ describe("what is counted", () => {
     assert.deepEqual(channels().map((row, at) => row === before[at]), [false, true]);
   });
 
+  it("has mentions that an edit adds, and not those that it removes", () => {
+    const store = storeWith({ unread_msgs: { streams: [{ stream_id: 10, topic: "soup", unread_message_ids: [1] }], pms: [], huddles: [], mentions: [] } });
+    const edit = (message_id, ...flags) => {
+      applyEvents(store, [{ type: "update_message", message_id, message_ids: [message_id], stream_id: 10, content: "x", rendered_content: "x", flags }], { matches: () => false });
+      return [...store.mentions];
+    };
+    assert.deepEqual([edit(1, "mentioned"), edit(1), edit(1, "stream_wildcard_mentioned"), edit(2, "read", "mentioned")], [[1], [], [1], [1]]);
+    store.userTopics.set(topicKey(10, "soup"), 1);
+    assert.deepEqual(edit(1, "stream_wildcard_mentioned"), []);
+  });
+
   it("has mentions of everyone only where the topic is not muted, as the server counts them", () => {
     const store = storeWith({ subscriptions: [channel(10, "general", { is_muted: true }), channel(11, "design")], user_topics: [{ stream_id: 10, topic_name: "soup", visibility_policy: 2 }] });
     const arrives = (id, streamId, name, flag) => addUnread(store, topicKey(streamId, name), inTopic(id, streamId, name), [flag]);

@@ -6,7 +6,7 @@
 import { bumpTopic, channelReducers } from "./channels.js";
 import { conversationKey, directKey, otherIds, recipientIds, topicKey } from "./conversations.js";
 import { listReducers } from "./lists.js";
-import { addUnread, moveUnread, removeUnread, restoreUnread } from "./unread.js";
+import { addUnread, moveUnread, removeUnread, restoreUnread, updateMention } from "./unread.js";
 import { setTyping, userReducers } from "./users.js";
 
 /** @typedef {import("./store.js").Store} Store */
@@ -179,6 +179,7 @@ const messageReducers = {
   },
 
   update_message(store, event) {
+    if (event.flags) updateMention(store, event.message_id, event.flags, event.stream_id);
     if (!isMove(event)) return;
     const stream = event.new_stream_id ?? event.stream_id;
     moveUnread(store, event.message_ids, stream, event.subject ?? event.orig_subject);

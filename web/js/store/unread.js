@@ -57,12 +57,19 @@ function remove(store, ids) {
 
 /** @param {Store} store @param {string} key @param {import("../../types/api.js").Message} message @param {string[]} flags */
 export function addUnread(store, key, message, flags) {
-  const isChannel = message.type === "stream";
-  add(store, key, [message.id], isChannel ? message.subject : undefined);
-  const isMuted = isChannel && isMutedBy(store.userTopics.get(key) ?? INHERIT, channelOf(store, Number(message.stream_id)));
+  add(store, key, [message.id], message.type === "stream" ? message.subject : undefined);
+  updateMention(store, message.id, flags, message.stream_id);
+}
+
+/** Counts an unread message as a mention, or no longer. @param {Store} store @param {number} id @param {string[]} flags
+ * @param {number} [streamId] Of a message in a channel. */
+export function updateMention(store, id, flags, streamId) {
+  const key = store.unreadOf.get(id);
+  if (key === undefined) return;
+  const isMuted = streamId !== undefined && isMutedBy(store.userTopics.get(key) ?? INHERIT, channelOf(store, streamId));
   const isWildcard = flags.includes("stream_wildcard_mentioned") || flags.includes("topic_wildcard_mentioned");
   // As the server counts mentions: one of everyone does not count where the topic is muted.
-  if (flags.includes("mentioned") || (isWildcard && !isMuted)) store.mentions.add(message.id);
+  store.mentions[flags.includes("mentioned") || (isWildcard && !isMuted) ? "add" : "delete"](id);
   store.touch("unread");
 }
 
