@@ -798,6 +798,9 @@ describe("the rows of a timeline", () => {
     const changes = (isOfChannel) => timelineRows(store, [1, 2, 3, 4, 5, 6], { isMixed: true, isOfChannel, firstUnread: null, revealed: new Set() }).map(({ change, hasBar, showsSender }) => [change, hasBar, showsSender]);
     assert.deepEqual(changes(true), [[null, true, true], [null, false, true], [null, false, true], ["subscribed", true, true], [null, false, false], ["unsubscribed", true, true]]);
     assert.deepEqual(changes(false).map(([change]) => change), Array(6).fill(null));
+    // An edit does not say it.
+    applyEvents(store, [{ type: "update_message", message_id: 1, message_ids: [1], stream_id: 10, content: "x", rendered_content: "x", flags: ["read"] }], { matches: () => true });
+    assert.equal(changes(true)[3][0], "subscribed");
   });
 });
 

@@ -74,12 +74,13 @@ const messageChanges = {
   },
 
   update_message(store, event, context) {
+    // The event has all flags but the one that no edit changes.
     if (event.content !== undefined || event.rendering_only) {
       store.messages.update(event.message_id, (message) => ({
         content: event.rendered_content ?? message.content,
         ...(event.rendering_only ? {} : { last_edit_timestamp: event.edit_timestamp }),
         ...(event.is_me_message === undefined ? {} : { is_me_message: event.is_me_message }),
-        ...(event.flags ? { flags: event.flags } : {}),
+        ...(event.flags ? { flags: [...event.flags, ...message.flags.filter((flag) => flag === "historical")] } : {}),
       }));
     }
     if (!isMove(event)) return;
