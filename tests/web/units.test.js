@@ -1005,6 +1005,18 @@ describe("reading", () => {
     flush();
   });
 
+  it("leave nothing that is not counted once all messages are marked", async () => {
+    const store = storeWith({ unread_msgs: { streams: [], pms: [], huddles: [], mentions: [], old_unreads_missing: true } });
+    const reading = createReading(store, { isTransient: () => true, requestTerms: (terms) => terms, updateFlags: async () => {}, updateFlagsForNarrow: async () => ({ found_newest: true, last_processed_id: 5 }) });
+    const left = [];
+    for (const [terms, op] of [[topicTerms(10, "a"), "add"], [[], "remove"], [[], "add"]]) {
+      await reading.markNarrow(terms, op);
+      left.push(store.hasOlderUnread);
+    }
+    assert.deepEqual(left, [true, true, false]);
+    flush();
+  });
+
   it("are sent at once when the page is left, in requests that outlive it", async () => {
     const unread = [{ stream_id: 10, topic: "a", unread_message_ids: [1, 2] }];
     const store = storeWith({ unread_msgs: { streams: unread, pms: [], huddles: [], mentions: [] } });

@@ -81,9 +81,13 @@ export function createReading(store, { updateFlags, updateFlagsForNarrow, reques
           flag: "read",
           narrow: requestTerms(terms),
         });
-        if (reply.found_newest || reply.last_processed_id === null) return;
+        if (reply.found_newest || reply.last_processed_id === null) break;
         from = reply.last_processed_id;
       }
+      // Everything is read, also what the server has not counted.
+      if (terms.length > 0 || op === "remove") return;
+      store.hasOlderUnread = false;
+      store.touch("unread");
     },
   };
 }

@@ -30,6 +30,9 @@ const EVENT_PATIENCE = 10_000;
 /** How long a message waits that the server could not take, in milliseconds, if the server does not say how long. */
 const SEND_PAUSE = 3_000;
 
+/** The most messages of which one request changes a flag. */
+const MAX_FLAGGED = 5000;
+
 /** @typedef {import("./outbox.js").Destination} Destination */
 
 /** @param {{ matches: (store: import("./store.js").Store, terms: Term[], message: Message) => boolean | null,
@@ -288,7 +291,10 @@ export function createSession({ matches, requestTerms, tabs }) {
     await attempt(
       reading.markNarrow(terms, "add").then(() => tell(t("Marked as read."), false, { label: t("Undo"), run: () => void undo() })),
     );
-    const undo = () => attempt(api.updateFlags(marked, "remove", "read"));
+    const undo = async () => {
+      for (let at = 0; at < marked.length; at += MAX_FLAGGED)
+        if (!(await attempt(api.updateFlags(marked.slice(at, at + MAX_FLAGGED), "remove", "read")))) return;
+    };
   }
 
   return {
