@@ -173,7 +173,7 @@ describe("texts in lists", () => {
     const soon = Math.floor(Date.now() / 1000) + 90_000;
     await bench.server.call("Ada", "POST", "/reminders", { message_id: id, scheduled_delivery_timestamp: soon, note: "" });
     const { stream_id } = await bench.server.call("Ada", "GET", "/get_stream_id", { stream: "marked" });
-    await bench.server.call("Ada", "POST", "/user_topics", { stream_id, topic: "", visibility_policy: 3 });
+    for (const topic of ["", "Roof Plan"]) await bench.server.call("Ada", "POST", "/user_topics", { stream_id, topic, visibility_policy: 3 });
     const ada = await as("Ada", "#channels/all");
     await untilText(ada, "dialog .row", "Plans of the roof");
     await go(ada, "#scheduled");
@@ -181,6 +181,7 @@ describe("texts in lists", () => {
     assert.doesNotMatch(await onElement(ada, "dialog .row__text", (text) => text.textContent), /\*\*|```/);
     await go(ada, "#settings/topics");
     await untilText(ada, "dialog .row", "#marked › general chat");
+    await untilText(ada, "dialog .row", "#marked › Roof Plan");
     await go(ada, "#settings/devices");
     await untilText(ada, "dialog .row", "(this browser)");
     const own = await onElements(ada, "dialog .row", (rows) => rows.find((row) => row.textContent.includes("(this browser)")).textContent);

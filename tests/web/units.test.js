@@ -31,7 +31,7 @@ import { commandSettings, isSameDestination, manyMentioned, needsTopic, placehol
 import { topTopic } from "../../web/js/store/channels.js";
 import { createComposition } from "../../web/js/store/composition.js";
 import { createDrafts, moving } from "../../web/js/store/drafts.js";
-import { destinationOf, directKey, topicKey } from "../../web/js/store/conversations.js";
+import { destinationOf, directKey, topicKey, topicOfKey } from "../../web/js/store/conversations.js";
 import { applyEvents, applyLatest } from "../../web/js/store/events.js";
 import { createFetching, createReplies, createSubscriberLists, createTopicLists } from "../../web/js/store/fetching.js";
 import { createReading } from "../../web/js/store/reading.js";
@@ -597,6 +597,15 @@ describe("the right column", () => {
       { type: "subscription", op: "remove", subscriptions: [{ stream_id: 10 }] },
     ], { matches: () => false });
     assert.deepEqual([...store.subscribers], [[10, new Set([3])]]);
+  });
+});
+
+describe("topics with a setting", () => {
+  it("are written as people write them", () => {
+    const store = storeWith({ user_topics: [{ stream_id: 10, topic_name: "V1/Plan", visibility_policy: 3 }] });
+    applyEvents(store, [{ type: "user_topic", stream_id: 11, topic_name: "Über uns", visibility_policy: 1 }], { matches: () => false });
+    assert.deepEqual([...store.userTopics.keys()].map(topicOfKey), [{ streamId: 10, topic: "V1/Plan" }, { streamId: 11, topic: "Über uns" }]);
+    assert.deepEqual(topicOfKey("channel/12/a/b"), { streamId: 12, topic: "a/b" });
   });
 });
 

@@ -5,7 +5,7 @@
 
 import { computed } from "../lib/signal.js";
 import { t } from "../lib/words.js";
-import { topicKey } from "./conversations.js";
+import { noteTopic, topicKey } from "./conversations.js";
 
 /** @typedef {import("./store.js").Store} Store */
 /** @typedef {import("../../types/api.js").State} State */
@@ -29,7 +29,7 @@ export function resetChannels(store, state) {
   for (const channel of state.subscriptions ?? []) store.channels.set(channel.stream_id, { ...DEFAULTS, ...channel, subscribed: true });
   store.userTopics = new Map();
   for (const topic of state.user_topics ?? []) {
-    store.userTopics.set(topicKey(topic.stream_id, topic.topic_name), topic.visibility_policy);
+    store.userTopics.set(noteTopic(topic.stream_id, topic.topic_name), topic.visibility_policy);
   }
 }
 
@@ -139,7 +139,7 @@ export const channelReducers = {
   },
 
   user_topic(store, { stream_id, topic_name, visibility_policy }) {
-    const key = topicKey(stream_id, topic_name);
+    const key = noteTopic(stream_id, topic_name);
     if (visibility_policy === INHERIT) store.userTopics.delete(key);
     else store.userTopics.set(key, visibility_policy);
     store.touch("userTopics", "unread");

@@ -23,6 +23,22 @@ export function topicKey(streamId, topic) {
   return `channel/${streamId}/${topic.toLowerCase()}`;
 }
 
+/** Topics as people write them, by key. @type {Map<string, string>} */
+const spellings = new Map();
+
+/** Notes how a topic is written. @param {number} streamId @param {string} topic @returns {string} its key */
+export function noteTopic(streamId, topic) {
+  const key = topicKey(streamId, topic);
+  spellings.set(key, topic);
+  return key;
+}
+
+/** A topic as it was noted. @param {string} key @returns {{ streamId: number, topic: string }} */
+export function topicOfKey(key) {
+  const [, streamId, ...rest] = key.split("/");
+  return { streamId: Number(streamId), topic: spellings.get(key) ?? rest.join("/") };
+}
+
 /** The conversation that a reply to a message goes to. @param {Self} store @param {Message} message @returns {import("./outbox.js").Destination} */
 export const destinationOf = (store, message) =>
   message.type === "stream"

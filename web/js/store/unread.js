@@ -5,7 +5,7 @@
 
 import { computed } from "../lib/signal.js";
 import { channelOf, FOLLOWED, INHERIT, isMutedBy, MUTED } from "./channels.js";
-import { directKey, topicKey } from "./conversations.js";
+import { directKey, noteTopic, topicOfKey } from "./conversations.js";
 
 /** @typedef {import("./store.js").Store} Store */
 /** @typedef {import("../../types/api.js").State} State */
@@ -16,7 +16,7 @@ export function resetUnread(store, state) {
   store.unread = new Map();
   store.unreadOf = new Map();
   const { streams = [], pms = [], huddles = [], mentions = [] } = state.unread_msgs ?? {};
-  for (const { stream_id, topic, unread_message_ids } of streams) add(store, topicKey(stream_id, topic), unread_message_ids, topic);
+  for (const { stream_id, topic, unread_message_ids } of streams) add(store, noteTopic(stream_id, topic), unread_message_ids);
   for (const { other_user_id, unread_message_ids } of pms) add(store, directKey(store, [other_user_id]), unread_message_ids);
   for (const { user_ids_string, unread_message_ids } of huddles) {
     add(store, directKey(store, user_ids_string.split(",").map(Number)), unread_message_ids);
@@ -25,15 +25,11 @@ export function resetUnread(store, state) {
   store.hasOlderUnread = state.unread_msgs?.old_unreads_missing === true;
 }
 
-/** The spelling of topics, for lists of what is unread. @type {Map<string, string>} */
-const spellings = new Map();
-
-/** @param {Store} store @param {string} key @param {number[]} ids @param {string} [topic] */
-function add(store, key, ids, topic) {
+/** @param {Store} store @param {string} key @param {number[]} ids */
+function add(store, key, ids) {
   const known = new Set([...(store.unread.get(key) ?? []), ...ids]);
   for (const id of ids) store.unreadOf.set(id, key);
   if (known.size > 0) store.unread.set(key, known);
-  if (topic !== undefined) spellings.set(key, topic);
 }
 
 /** @param {Store} store @param {number[]} ids */
@@ -57,7 +53,8 @@ function remove(store, ids) {
 
 /** @param {Store} store @param {string} key @param {import("../../types/api.js").Message} message @param {string[]} flags */
 export function addUnread(store, key, message, flags) {
-  add(store, key, [message.id], message.type === "stream" ? message.subject : undefined);
+  if (message.type === "stream") noteTopic(Number(message.stream_id), message.subject);
+  add(store, key, [message.id]);
   updateMention(store, message.id, flags, message.stream_id);
 }
 
@@ -82,9 +79,8 @@ export function removeUnread(store, ids) {
 /** Messages became unread. @param {Store} store @param {Record<string, any>} details As in the event. */
 export function restoreUnread(store, details) {
   for (const [id, detail] of Object.entries(details)) {
-    const isChannel = detail.type === "stream";
-    const key = isChannel ? topicKey(detail.stream_id, detail.topic) : directKey(store, detail.user_ids);
-    add(store, key, [Number(id)], isChannel ? detail.topic : undefined);
+    const key = detail.type === "stream" ? noteTopic(detail.stream_id, detail.topic) : directKey(store, detail.user_ids);
+    add(store, key, [Number(id)]);
     if (detail.mentioned) store.mentions.add(Number(id));
   }
   store.touch("unread");
@@ -96,7 +92,7 @@ export function moveUnread(store, ids, streamId, topic) {
   if (moved.length === 0) return;
   const mentions = moved.filter((id) => store.mentions.has(id));
   remove(store, moved);
-  add(store, topicKey(streamId, topic), moved, topic);
+  add(store, noteTopic(streamId, topic), moved);
   for (const id of mentions) store.mentions.add(id);
   store.touch("unread");
 }
@@ -153,8 +149,7 @@ const details = new WeakMap();
 function detailsOf(key, ids) {
   const known = details.get(ids);
   if (known) return known;
-  const streamId = Number(key.split("/")[1]);
-  const found = { streamId, topic: spellings.get(key) ?? key.slice(`channel/${streamId}/`.length), newest: newestOf(ids) };
+  const found = { ...topicOfKey(key), newest: newestOf(ids) };
   details.set(ids, found);
   return found;
 }

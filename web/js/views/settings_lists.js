@@ -8,6 +8,7 @@ import { h, iconButton } from "../lib/dom.js";
 import { t } from "../lib/words.js";
 import { topicName } from "../selectors/title.js";
 import { channelOf } from "../store/channels.js";
+import { topicOfKey } from "../store/conversations.js";
 import { userOf } from "../store/users.js";
 import { lineForm, live, row, rows } from "./form_parts.js";
 import { later } from "./load_state.js";
@@ -101,13 +102,12 @@ export function topics({ store, session }) {
       store.on("userTopics");
       return rows(
         [...store.userTopics].map(([key, policy]) => {
-          const [, streamId, ...rest] = key.split("/");
-          const topic = rest.join("/");
-          const change = (/** @type {string} */ value) => void session.attempt(api.updateUserTopic(Number(streamId), topic, Number(value)));
+          const { streamId, topic } = topicOfKey(key);
+          const change = (/** @type {string} */ value) => void session.attempt(api.updateUserTopic(streamId, topic, Number(value)));
           return row(
-            `#${channelOf(store, Number(streamId)).name} › ${topicName(store, topic)}`,
+            `#${channelOf(store, streamId).name} › ${topicName(store, topic)}`,
             null,
-            select(topicPolicies(), policy, change, { label: t("Visibility of {topic}", { topic }) }),
+            select(topicPolicies(), policy, change, { label: t("Visibility of {topic}", { topic: topicName(store, topic) }) }),
           );
         }),
         t("You have not followed, muted or unmuted any topics."),
