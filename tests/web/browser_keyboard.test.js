@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { clickText, countOf, drawn, eventually, focusOn, onElement, onElements, press, pressOn, setUp, typeInto, until, untilEqual, untilFocus, untilText } from "./harness.js";
+import { click, clickText, countOf, drawn, eventually, focusOn, onElement, onElements, press, pressOn, setUp, typeInto, until, untilEqual, untilFocus, untilText } from "./harness.js";
 
 const bench = setUp();
 const { as, at, go } = bench;
@@ -189,6 +189,11 @@ describe("a key", () => {
     const ada = await as("Ada", await at("general", "twins"));
     await pressOn(ada, `[data-id="${id}"]`, "@");
     await untilEqual(ada, ".composer .editor__text", (area) => area.value, `@**Twin|${twin}** `);
+    // The card writes where the cursor is, within the line.
+    await ada.keyboard.type("and ");
+    await click(ada, `[data-id="${id}"] .message-row__sender`);
+    await clickText(ada, ".card button", "Mention");
+    await untilEqual(ada, ".composer .editor__text", (area) => area.value, `@**Twin|${twin}** and @**Twin|${twin}** `);
   });
 
   it("that ends the composition of a character chooses nothing", async () => {

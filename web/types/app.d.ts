@@ -17,6 +17,9 @@ export interface Editor {
   /** The conversation that is written to, for completions. */
   context: { channel: number | null; isChannel: boolean };
   upload(files: File[]): void;
+  /** Writes at the cursor. */
+  insert(text: string): void;
+  /** Writes at the cursor, as a line of its own. */
   insertBlock(text: string): void;
   togglePreview(): Promise<void>;
   value(): string;

@@ -115,6 +115,7 @@ export function createEditor(app, options) {
     toolbar: toolbar.element,
     context,
     upload: uploads.start,
+    insert,
     insertBlock,
     togglePreview: preview.toggle,
     value: () => textarea.value,

@@ -106,7 +106,7 @@ export function showUserCard(app, userId, opener) {
           button("message", isSelf ? t("Notes to yourself") : t("Send direct message"), () =>
             app.goNarrow([{ operator: "dm", operand: [userId] }]),
           ),
-        app.composer.destination && button("at", t("Mention"), () => app.composer.editor.insertBlock(`${mention} `)),
+        app.composer.destination && button("at", t("Mention"), () => app.composer.editor.insert(`${mention} `)),
         button("search", t("Messages sent"), () => app.goNarrow([{ operator: "sender", operand: userId }])),
         !isVisitorOrSelf &&
           button("mail", t("Direct messages including"), () => app.goNarrow([{ operator: "dm-including", operand: [userId] }])),

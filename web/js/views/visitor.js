@@ -85,6 +85,7 @@ export function createVisitorBar() {
       toolbar: textarea,
       context: { channel: null, isChannel: false },
       upload: blocked,
+      insert: blocked,
       insertBlock: blocked,
     },
     ...{
