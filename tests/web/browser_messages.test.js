@@ -220,8 +220,13 @@ describe("later", () => {
     await untilToast(ada, "You will be reminded");
     const { reminders: [reminder] } = await bench.server.call("Ada", "GET", "/reminders");
     assert.equal(reminder.reminder_target_message_id, id);
+    await go(ada, "#inbox");
     await go(ada, "#scheduled");
     await untilText(ada, "dialog .row", "promise");
+    // It leads to the message in its conversation.
+    await clickText(ada, "dialog .row__main", "promise");
+    await untilText(ada, ".header__topic", "promise");
+    await until(ada, (wanted) => location.hash.endsWith(`/near/${wanted}`), id);
   });
 
   it("a double click does it once, as in forms", async () => {

@@ -143,7 +143,7 @@ export function showScheduled(app, _parts, onClose) {
   function reminderRow(reminder) {
     const show = () => {
       dialog.close();
-      app.goNarrow([{ operator: "id", operand: reminder.reminder_target_message_id }]);
+      app.goNarrow([{ operator: "near", operand: reminder.reminder_target_message_id }]);
     };
     return actionRow(
       show,
