@@ -212,6 +212,16 @@ describe("the history of a message", () => {
   });
 });
 
+describe("the history of a message that has moved", () => {
+  it("names the topics, also the one without a name", async () => {
+    const { id } = await bench.server.send("Bob", "general", "", "Where does this belong?");
+    await bench.server.call("Ada", "PATCH", `/messages/${id}`, { topic: "belongings", send_notification_to_new_thread: false });
+    const ada = await as("Ada", await at("general", "belongings"));
+    await pressOn(ada, `[data-id="${id}"]`, "H");
+    await untilText(ada, "dialog .version", "topic changed from “general chat” to “belongings”");
+  });
+});
+
 describe("a message that is reported", () => {
   it("reaches the moderators with the reason", async () => {
     const id = await bench.server.channel("moderators", ["Ada"], { invite_only: true });

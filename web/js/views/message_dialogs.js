@@ -11,6 +11,7 @@ import { distinct } from "../lib/signal.js";
 import { fullTime } from "../lib/time.js";
 import { t } from "../lib/words.js";
 import { holdKeys } from "../platform/keyboard.js";
+import { topicName } from "../selectors/title.js";
 import { channelOf } from "../store/channels.js";
 import { userOf } from "../store/users.js";
 import { createEditor } from "./editor.js";
@@ -185,7 +186,11 @@ export function showHistory(app, message) {
       const isFirst = index === history.length - 1;
       const moved = [
         version.prev_stream && t("moved from #{channel}", { channel: channelOf(app.store, version.prev_stream).name }),
-        version.prev_topic !== undefined && t("topic changed from “{old}” to “{topic}”", { old: version.prev_topic, topic: version.topic }),
+        version.prev_topic !== undefined &&
+          t("topic changed from “{old}” to “{topic}”", {
+            old: topicName(app.store, version.prev_topic),
+            topic: topicName(app.store, version.topic ?? ""),
+          }),
       ]
         .filter(Boolean)
         .join(", ");
