@@ -180,6 +180,11 @@ describe("a key", () => {
     await focusOn(ada, `[data-id="${id}"]`);
     await ada.evaluate(() => getSelection().removeAllRanges());
     assert.equal(await quote(), "```quote\nThe **whole** story\n\nand its end\n```\n");
+    // Pictures that are emoji have their names.
+    const { id: done } = await bench.server.send("Bob", "general", "part", "Well done :zulip: all");
+    await focusOn(ada, `[data-id="${done}"]`);
+    await onElement(ada, `[data-id="${done}"] .content p`, (words) => getSelection().setBaseAndExtent(words, 0, words, 3));
+    assert.equal(await quote(), "```quote\nWell done :zulip: all\n```\n");
   });
 
   it("mentions the sender, and no other of the same name", async () => {

@@ -109,6 +109,9 @@ function convert(node, indent) {
       return tableMarkdown(/** @type {HTMLTableElement} */ (node), indent);
     case "HR":
       return "\n---\n";
+    // Of the organization: other emoji are characters.
+    case "IMG":
+      return node.matches(".emoji") ? (node.getAttribute("alt") ?? "") : "";
     default:
       return inner();
   }
