@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { act, choose, chooseFrom, clickButton, clickText, eventually, fillIn, intercept, onElement, onElements, onField, setUp, typeInto, until, untilEqual, untilText, untilToast } from "./harness.js";
+import { act, choose, chooseFrom, clickButton, clickText, clickToast, eventually, fillIn, intercept, onElement, onElements, onField, setUp, typeInto, until, untilEqual, untilText, untilToast } from "./harness.js";
 
 const bench = setUp();
 const { as, at, go } = bench;
@@ -307,6 +307,18 @@ describe("channels", () => {
     await go(bob, `#channels/${id}/pastry/general`);
     await clickText(bob, "dialog .page__tools button", "Unsubscribe");
     await until(bob, () => !document.querySelector(".sidebar").textContent.includes("pastry"));
+  });
+
+  it("are not left by mistake if one cannot return alone", async () => {
+    await bench.server.call("Bob", "POST", "/users/me/subscriptions", { subscriptions: [{ name: "vault" }], invite_only: true });
+    const bob = await as("Bob", "#channels/subscribed");
+    await clickButton(bob, "Unsubscribe from #vault");
+    await untilText(bob, "dialog.dialog--small h2", "Leave #vault?");
+    await clickText(bob, "dialog.dialog--small button", "Cancel");
+    await clickButton(bob, "Unsubscribe from #design");
+    await clickToast(bob, "Undo", "You left #design");
+    await bob.waitForSelector("[aria-label='Unsubscribe from #design']");
+    assert.ok((await bench.server.call("Bob", "GET", "/users/me/subscriptions")).subscriptions.some(({ name }) => name === "vault"));
   });
 
   it("belong to groups that mentions reach", async () => {

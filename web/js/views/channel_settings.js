@@ -20,6 +20,8 @@ import { contentElement } from "./message_content.js";
 import { retentionField } from "./organization_rules.js";
 import { avatar, button, channelIcon, select } from "./parts.js";
 import { confirm } from "./popover.js";
+import { joinChannel } from "./subscription_notice.js";
+import { leaveChannel } from "./topic_actions.js";
 
 /** @typedef {import("../../types/app.js").App} App */
 /** @typedef {import("../../types/api.js").Channel} Channel */
@@ -68,13 +70,12 @@ export const topicsPolicies = () => [
 ];
 
 /** @param {App} app @param {Channel} channel @param {boolean} [isInList] */
-export function subscriptionButton({ session, store }, channel, isInList = false) {
-  const toggle = () => {
-    const { name, subscribed } = channelOf(store, channel.stream_id);
-    return session.attempt(subscribed ? api.unsubscribe({ subscriptions: [name] }) : subscribe({ subscriptions: [{ name }] }));
-  };
-  const kind = `button ${isInList ? "button--small" : ""} ${isInList && !channel.subscribed ? "button--primary" : ""}`;
-  return button(channel.subscribed ? t("Unsubscribe") : t("Subscribe"), toggle, "", { class: kind });
+export function subscriptionButton(app, { stream_id: id, name: channel, subscribed }, isInList = false) {
+  // The button may be older than the latest change.
+  const toggle = () => (channelOf(app.store, id).subscribed ? leaveChannel(app, id) : joinChannel(app, id));
+  const kind = `button ${isInList ? "button--small" : ""} ${isInList && !subscribed ? "button--primary" : ""}`;
+  const label = subscribed ? t("Unsubscribe from #{channel}", { channel }) : t("Subscribe to #{channel}", { channel });
+  return button(subscribed ? t("Unsubscribe") : t("Subscribe"), toggle, "", { class: kind, "aria-label": label });
 }
 
 /** What the sections share. @typedef {{ app: App, id: number, channel: () => Channel, mayAdmin: () => boolean,

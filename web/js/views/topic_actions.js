@@ -168,6 +168,17 @@ export function showTopicMenu(app, streamId, topic, opener, at) {
   );
 }
 
+/** Leaves a channel, and offers to take that back; asks before leaving one to which only others can add the user again.
+ * @param {App} app @param {number} streamId */
+export async function leaveChannel({ store, session }, streamId) {
+  const { name, invite_only: isCut } = channelOf(store, streamId);
+  const words = t("This channel is private. To return, someone must add you again.");
+  if (isCut && !(await confirm(t("Leave #{name}?", { name }), words, t("Leave"), { isDanger: true }))) return;
+  if (!(await session.attempt(unsubscribe({ subscriptions: [name] })))) return;
+  const back = () => void session.attempt(subscribe({ subscriptions: [{ name: channelOf(store, streamId).name }] }));
+  session.tell(t("You left #{channel}.", { channel: name }), false, isCut ? undefined : { label: t("Undo"), run: back });
+}
+
 /** @param {App} app @param {number} streamId @param {Element} opener @param {{ x: number, y: number }} [at] */
 export function showChannelMenu(app, streamId, opener, at) {
   const { store, session } = app;
@@ -218,24 +229,7 @@ export function showChannelMenu(app, streamId, opener, at) {
         label: t("Unsubscribe"),
         icon: "logout",
         isDanger: true,
-        run: async () => {
-          const isCut = channel.invite_only;
-          if (
-            isCut &&
-            !(await confirm(
-              t("Leave #{name}?", { name: channel.name }),
-              t("This channel is private. To return, someone must add you again."),
-              t("Leave"),
-              {
-                isDanger: true,
-              },
-            ))
-          )
-            return;
-          if (!(await session.attempt(unsubscribe({ subscriptions: [channel.name] })))) return;
-          const back = () => void session.attempt(subscribe({ subscriptions: [{ name: channelOf(store, streamId).name }] }));
-          session.tell(t("You left #{channel}.", { channel: channel.name }), false, isCut ? undefined : { label: t("Undo"), run: back });
-        },
+        run: () => leaveChannel(app, streamId),
       },
     ],
     t("Actions on {name}", { name: channel.name }),
