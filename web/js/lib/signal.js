@@ -151,6 +151,10 @@ export function scope(run) {
   return end;
 }
 
+/** Like {@link scope}, for effects that go on when the effect around them runs again: the caller ends them.
+ * @param {() => void} run @returns {() => void} */
+export const detachedScope = (run) => within(null, null, () => scope(run));
+
 /** Runs `cleanup` when the running effect or scope ends.
  * @param {() => void} cleanup */
 export function onEnd(cleanup) {

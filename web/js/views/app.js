@@ -4,7 +4,7 @@
  */
 
 import { closest, fill, h } from "../lib/dom.js";
-import { computed, distinct, effect, scope, untracked, whenEffectFails } from "../lib/signal.js";
+import { computed, detachedScope, distinct, effect, onEnd, untracked, whenEffectFails } from "../lib/signal.js";
 import { t } from "../lib/words.js";
 import { isDialogOpen } from "../platform/keyboard.js";
 import { fragment, go } from "../platform/router.js";
@@ -192,6 +192,7 @@ function followRoute(app, middle) {
   const { store, route, composer } = app;
   /** @type {() => void} */
   let endView = () => {};
+  onEnd(() => endView());
   let hasFailed = false;
 
   /** @param {Route} current */
@@ -205,9 +206,11 @@ function followRoute(app, middle) {
     middle.dataset.view = current.kind;
     const hadFocus = middle.contains(document.activeElement);
     try {
-      const view = createView(app, current);
-      fill(middle, view.element);
-      endView = scope(() => view.start());
+      endView = detachedScope(() => {
+        const view = createView(app, current);
+        fill(middle, view.element);
+        view.start();
+      });
     } catch (error) {
       console.error("the view cannot be shown", error);
       app.timeline = null;
