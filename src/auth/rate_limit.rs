@@ -5,7 +5,7 @@ use super::password_attempts::PasswordAttempts;
 use super::window::{CAPACITY, MINUTE, Rule, Window, make_room, seconds};
 use crate::error::{ApiError, ApiResult};
 use crate::metrics::Count;
-use crate::types::{Clock, UserId, address_block};
+use crate::types::{Clock, UserId, address_block, address_site};
 use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -28,8 +28,9 @@ pub struct RateLimiter {
     wrong_keys: Counter<IpAddr>,
     /// Submitted sign-up pages from one address. Each may cost a password hash.
     sign_ups: Counter<IpAddr>,
-    /// Steps of logins at providers from one address. Some have the server ask the provider.
-    sign_ons: Counter<IpAddr>,
+    /// Steps of logins at providers from one address, and from one /48 network of IPv6. Some have the server ask the provider, and
+    /// those that are under way may push out the ones of others.
+    sign_ons: [Counter<IpAddr>; 2],
     /// Requests of one user, as on the published server.
     requests_of_users: Counter<UserId>,
     /// Requests of all bots of one person together.
@@ -63,7 +64,7 @@ impl Default for RateLimiter {
             passwords: PasswordAttempts::default(),
             wrong_keys: Counter::new(100, MINUTE),
             sign_ups: Counter::new(100, 10 * MINUTE),
-            sign_ons: Counter::new(200, 10 * MINUTE),
+            sign_ons: [Counter::new(200, 10 * MINUTE), Counter::new(2000, 10 * MINUTE)],
             requests_of_users: Counter::new(200, MINUTE),
             requests_of_bots: Counter::new(600, MINUTE),
             requests_of_addresses: Counter::new(100, MINUTE),
@@ -120,7 +121,9 @@ impl RateLimiter {
 
     /// Counts a step of a login at a provider. Fails if there were too many.
     pub fn count_sign_on(&self, peer: IpAddr, clock: &Clock) -> ApiResult<()> {
-        self.sign_ons.count(address_block(peer), clock).check()
+        let [of_addresses, of_sites] = &self.sign_ons;
+        of_addresses.count(address_block(peer), clock).check()?;
+        address_site(peer).map_or(Ok(()), |site| of_sites.count(site, clock).check())
     }
 
     /// Counts a request of a user, or an anonymous one of an address. Requests of a bot also count for its quota owner.
@@ -356,6 +359,20 @@ mod tests {
         limiter.count_wrong_key(address(2, 1000), &clock).unwrap();
         clock.advance(60);
         limiter.count_wrong_key(address(1, 1000), &clock).unwrap();
+    }
+
+    #[test]
+    fn sign_ons_of_a_large_network_do_not_push_out_those_of_others() {
+        let (limiter, clock) = (RateLimiter::default(), Clock::manual(0));
+        for step in 0..2000 {
+            limiter.count_sign_on(address(step / 100, 1), &clock).unwrap();
+        }
+        let refusal = limiter.count_sign_on(address(20, 1), &clock).unwrap_err();
+        assert_eq!((refusal.status(), refusal.code()), (429, "RATE_LIMIT_HIT"));
+        limiter.count_sign_on(address(1 << 16, 1), &clock).unwrap();
+        limiter.count_sign_on("198.51.100.1".parse().unwrap(), &clock).unwrap();
+        clock.advance(600);
+        limiter.count_sign_on(address(20, 1), &clock).unwrap();
     }
 
     #[test]
