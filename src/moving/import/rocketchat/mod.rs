@@ -74,7 +74,7 @@ pub fn import(
         rooms: HashMap::new(),
         names: HashMap::new(),
         usernames: HashMap::new(),
-        chunks: HashMap::new(),
+        contents: HashMap::new(),
         uploads: HashMap::new(),
         threads: HashMap::new(),
     };
@@ -113,6 +113,15 @@ fn date(document: &Value, name: &str) -> Option<Date> {
     Some(Date(milliseconds.div_euclid(1000).clamp(*TIMES.start(), *TIMES.end())))
 }
 
+/// The content of a file in the dump.
+#[derive(Default)]
+struct Content {
+    /// The offsets of its chunks, by number.
+    chunks: BTreeMap<i64, u64>,
+    /// Its path once it is extracted: any number of messages can have the same file.
+    path: Option<String>,
+}
+
 struct Dump<'a> {
     importer: Importer<'a>,
     archive: &'a Archive,
@@ -120,8 +129,8 @@ struct Dump<'a> {
     /// The names in mentions by login name, and ids by login name.
     names: HashMap<String, String>,
     usernames: HashMap<String, String>,
-    /// Chunks of uploads by file: number and offset.
-    chunks: HashMap<String, BTreeMap<i64, u64>>,
+    /// The contents of uploads.
+    contents: HashMap<String, Content>,
     /// Names and media types of uploads.
     uploads: HashMap<String, (String, String)>,
     /// Topics of threads, by their first message.
@@ -276,12 +285,11 @@ impl Dump<'_> {
             emoji.push(only(document, &["name", "extension", "aliases"]));
             Ok(())
         })?;
-        let chunks = self.chunks_of(&format!("{FILES}.chunks"))?;
+        let mut contents = self.contents_of(&format!("{FILES}.chunks"))?;
         for row in emoji {
             let (name, ending) = (text(&row, "name"), text(&row, "extension"));
-            let Some(path) =
-                self.extract(&format!("{name}.{ending}"), &chunks, &format!("{FILES}.chunks"))?
-            else {
+            let (id, collection) = (format!("{name}.{ending}"), format!("{FILES}.chunks"));
+            let Some(path) = Self::extract(self.archive, &mut contents, &id, &collection)? else {
                 self.importer.leave_out("emoji", 1, "their files are not in the dump");
                 continue;
             };
@@ -296,14 +304,15 @@ impl Dump<'_> {
         Ok(())
     }
 
-    fn chunks_of(&self, collection: &str) -> ImportResult<HashMap<String, BTreeMap<i64, u64>>> {
-        let mut chunks: HashMap<String, BTreeMap<i64, u64>> = HashMap::new();
+    fn contents_of(&self, collection: &str) -> ImportResult<HashMap<String, Content>> {
+        let mut contents: HashMap<String, Content> = HashMap::new();
         Self::read(self.archive, collection, |offset, document| {
             let number = document.get("n").and_then(Value::as_i64).unwrap_or_default();
-            chunks.entry(text(&document, "files_id").to_owned()).or_default().insert(number, offset);
+            let content = contents.entry(text(&document, "files_id").to_owned()).or_default();
+            content.chunks.insert(number, offset);
             Ok(())
         })?;
-        Ok(chunks)
+        Ok(contents)
     }
 
     fn find_uploads(&mut self) -> ImportResult<()> {
@@ -313,30 +322,33 @@ impl Dump<'_> {
             uploads.insert(text(&document, "_id").to_owned(), facts);
             Ok(())
         })?;
-        self.chunks = self.chunks_of("rocketchat_uploads.chunks")?;
+        self.contents = self.contents_of("rocketchat_uploads.chunks")?;
         Ok(())
     }
 
-    /// Writes the chunks of a file to a folder of the import. Returns its path as that of a file in the archive.
+    /// Writes the chunks of a file to a folder of the import, once. Returns its path as that of a file in the archive.
     fn extract(
-        &self,
+        archive: &Archive,
+        contents: &mut HashMap<String, Content>,
         id: &str,
-        chunks: &HashMap<String, BTreeMap<i64, u64>>,
         collection: &str,
     ) -> ImportResult<Option<String>> {
-        let (Some(chunks), Some(source)) =
-            (chunks.get(id), self.archive.find(&format!("{collection}.bson"))?)
+        let (Some(content), Some(source)) =
+            (contents.get_mut(id), archive.find(&format!("{collection}.bson"))?)
         else {
             return Ok(None);
         };
-        let mut source = File::open(source)?;
-        let (name, mut file) = self.archive.new_scratch_file()?;
-        for offset in chunks.values() {
-            let document = bson::read_at(&mut source, *offset)?;
-            let data = STANDARD.decode(text(&document, "data")).map_err(ImportError::new)?;
-            file.write_all(&data)?;
+        if content.path.is_none() {
+            let mut source = File::open(source)?;
+            let (path, mut file) = archive.new_scratch_file()?;
+            for offset in content.chunks.values() {
+                let document = bson::read_at(&mut source, *offset)?;
+                let data = STANDARD.decode(text(&document, "data")).map_err(ImportError::new)?;
+                file.write_all(&data)?;
+            }
+            content.path = Some(path);
         }
-        Ok(Some(name))
+        Ok(content.path.clone())
     }
 
     fn add_messages(&mut self, progress: &Progress) -> ImportResult<()> {
@@ -426,7 +438,8 @@ impl Dump<'_> {
         let listed = document.get("files").and_then(Value::as_array).cloned();
         for file in listed.unwrap_or_else(|| document.get("file").cloned().into_iter().collect()) {
             let id = text(&file, "_id");
-            let Some(path) = self.extract(id, &self.chunks, "rocketchat_uploads.chunks")? else {
+            let path = Self::extract(self.archive, &mut self.contents, id, "rocketchat_uploads.chunks")?;
+            let Some(path) = path else {
                 self.importer.leave_out("files", 1, "their contents are not in the dump");
                 continue;
             };
@@ -548,4 +561,22 @@ fn password_hash(person: &Value) -> Option<String> {
 fn topic(name: &str) -> String {
     let room = 60 - TOPIC.chars().count() - 3;
     format!("{} ({TOPIC})", names::topic(name, room))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_of_many_messages_are_extracted_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let dump = folder.path().join("dump");
+        std::fs::create_dir(&dump).unwrap();
+        std::fs::write(dump.join("files.bson"), []).unwrap();
+        let archive = Archive::open(&dump, &folder.path().join("archive"), MARKS, None).unwrap();
+        let mut contents = HashMap::from([("f1".to_owned(), Content::default())]);
+        let extract = |id: &str| Dump::extract(&archive, &mut contents, id, "files").unwrap();
+        let path = Some("extracted:1".to_owned());
+        assert_eq!(["f1", "f1", "f2"].map(extract), [path.clone(), path, None]);
+    }
 }
