@@ -181,7 +181,12 @@ async fn large_patterns_have_a_limit_together() {
     owner.post("/realm/filters", &small).await.error(400, "BAD_REQUEST", msg);
     owner.patch("/realm/filters/1", &small).await.error(400, "BAD_REQUEST", msg);
     server.sql("DELETE FROM linkifier WHERE id > 130").await;
-    owner.patch("/realm/filters/1", &small).await.ok();
+    let mut changed = owner.patch("/realm/filters/1", &small).await;
+    // A loaded machine may take longer than a request may wait. What it has compiled is kept for the next one.
+    while changed.status == 503 {
+        changed = owner.patch("/realm/filters/1", &small).await;
+    }
+    changed.ok();
 }
 
 /// Compiling many patterns takes long, and other changes wait for a job.
