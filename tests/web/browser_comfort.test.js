@@ -141,6 +141,20 @@ describe("what was done", () => {
   });
 });
 
+describe("what was done just before logging out", () => {
+  it("is done: a message is deleted", async () => {
+    const { id } = await bench.server.send("Ada", "general", "last words", "Forget this");
+    const ada = await as("Ada", await at("general", "last words"));
+    await pressOn(ada, `[data-id="${id}"]`, "i");
+    await clickText(ada, "[role=menuitem]", "Delete");
+    await untilToast(ada, "The message was deleted for everyone.");
+    await clickButton(ada, "Your menu");
+    await clickText(ada, "[role=menuitem]", "Log out");
+    await ada.waitForSelector("#id_username");
+    await assert.rejects(bench.server.call("Bob", "GET", `/messages/${id}`), /400|BAD_REQUEST|Invalid/);
+  });
+});
+
 describe("short messages", () => {
   it("that come at once are all shown, and each of them goes by itself", async () => {
     // Errors go after this time.

@@ -89,7 +89,7 @@ async function start() {
   watchLifecycle(session.queue, {
     onHide() {
       app.composer.save(true);
-      session.flushMarks();
+      void session.flushMarks();
       void session.flushDeletions();
       if (!session.store.isVisitor) void session.offline.save();
     },
@@ -112,7 +112,7 @@ async function start() {
   /** The words of a view stay as they are, so the page starts again, and keeps what is written. */
   function changeLanguage() {
     app.composer.save(true);
-    session.flushMarks();
+    void session.flushMarks();
     location.reload();
   }
 

@@ -50,11 +50,12 @@ export function createReading(store, { updateFlags, updateFlagsForNarrow, reques
   }
 
   return {
-    /** Sends what waits now, without waiting for requests under way: the page is left. */
+    /** Sends what waits now, without waiting for requests under way: the page is left. @returns {Promise<void>} ends with all of them */
     flush() {
       clearTimeout(timer);
       const [before, now] = [marking, sendNow()];
       marking = now.then(() => before);
+      return marking;
     },
     /** @param {number[]} ids */
     mark(ids) {

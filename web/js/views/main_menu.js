@@ -81,6 +81,8 @@ export function showMainMenu(app, opener) {
 export async function leave(app) {
   const { endPush } = await import("./push.js");
   app.composer.save(true);
+  // What waits needs the session.
+  await Promise.all([app.session.flushMarks(), app.session.flushDeletions()]);
   await app.session.queue.close();
   // The page goes on if that fails, and so do its push notifications.
   if (!(await app.session.attempt(logOut()))) return app.session.queue.start();
