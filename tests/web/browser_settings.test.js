@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { act, choose, chooseFrom, clickButton, clickText, clickToast, eventually, fillIn, intercept, onElement, onElements, onField, setUp, typeInto, until, untilEqual, untilText, untilToast } from "./harness.js";
+import { act, choose, chooseFrom, clickButton, clickText, clickToast, eventually, fillIn, intercept, IS_FIREFOX, onElement, onElements, onField, setUp, typeInto, until, untilEqual, untilText, untilToast } from "./harness.js";
 
 const bench = setUp();
 const { as, at, go } = bench;
@@ -26,6 +26,14 @@ describe("one's own settings", () => {
     await eventually(async () => assert.equal((await fetched("Ada", "user_settings")).user_settings.twenty_four_hour_time, true));
     await choose(ada, "Theme", 1);
     await until(ada, () => document.documentElement.dataset.theme !== "dark");
+  });
+
+  it("offer the other theme than the one that the system has chosen", { skip: IS_FIREFOX }, async () => {
+    for (const dark of [true, false]) {
+      const bob = await as("Bob", "#inbox", { dark });
+      await clickButton(bob, "Your menu");
+      await untilText(bob, "[role=menuitem]", dark ? "Light theme" : "Dark theme");
+    }
   });
 
   it("are shown as they are if they could not be saved", async () => {

@@ -12,10 +12,16 @@ import { loginPath, setScheme } from "./visitor.js";
 
 /** @typedef {import("../../types/app.js").App} App */
 
+/** Whether the theme is dark, also where the system decides. */
+function isDarkNow() {
+  const { theme } = document.documentElement.dataset;
+  return theme === "dark" || (theme === "auto" && matchMedia("(prefers-color-scheme: dark)").matches);
+}
+
 /** @param {App} app @param {Element} opener @param {HTMLElement} gear The button of the main menu. */
 export function showPersonalMenu(app, opener, gear) {
   const { store } = app;
-  const scheme = store.setting("color_scheme");
+  const isDark = isDarkNow();
   showMenu(
     opener,
     [
@@ -23,9 +29,9 @@ export function showPersonalMenu(app, opener, gear) {
       { label: t("Profile"), icon: "user", run: () => app.goFragment(`user/${store.selfId}`) },
       { label: t("Settings"), icon: "settings", run: () => app.goFragment("settings/profile") },
       {
-        label: scheme === 2 ? t("Light theme") : t("Dark theme"),
+        label: isDark ? t("Light theme") : t("Dark theme"),
         icon: "sun",
-        run: () => void app.session.attempt(updateSettings({ color_scheme: scheme === 2 ? 3 : 2 })),
+        run: () => void app.session.attempt(updateSettings({ color_scheme: isDark ? 3 : 2 })),
       },
       {
         label: t("Appear offline"),
@@ -44,7 +50,7 @@ export function showPersonalMenu(app, opener, gear) {
 /** @param {App} app @param {Element} opener */
 export function showMainMenu(app, opener) {
   const { store } = app;
-  const isDark = document.documentElement.dataset.theme === "dark";
+  const isDark = isDarkNow();
   if (store.isVisitor) {
     showMenu(
       opener,
