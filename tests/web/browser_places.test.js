@@ -299,6 +299,9 @@ describe("small things", () => {
     await folded([list, text]);
     await ada.setViewport({ width: 1440, height: 900 });
     await folded([list]);
+    // What is collapsed is shown again as a whole.
+    await pressOn(ada, `[data-id="${list}"]`, "-");
+    await untilEqual(ada, `[data-id="${list}"] .content__more`, (button) => button.checkVisibility(), false);
     for (let number = 0; number < 60; number++) await bench.server.send("Bob", "design", "long run", `Step ${number}`);
     await go(ada, "#feed");
     await untilText(ada, ".message-row", "Step 59");
