@@ -96,9 +96,13 @@ describe("bots", () => {
     await submit(ada, "Save");
     await clickText(ada, "dialog button", "Give");
     await eventually(async () => assert.deepEqual([(await record()).owner_id, (await userNamed("Relay two")).role], [idOf("Cleo"), 600]));
-    await bench.server.call("Ada", "DELETE", `/bots/${id}`);
+    await clickButton(ada, "Deactivate Relay two");
+    await clickText(ada, "dialog.dialog--small button", "Cancel");
+    assert.equal((await record()).is_active, true);
+    await clickButton(ada, "Deactivate Relay two");
+    await clickText(ada, "dialog.dialog--small .button--danger", "Deactivate");
     await untilText(ada, "dialog .row", "deactivated");
-    await clickText(ada, "dialog .row button", "Reactivate");
+    await clickButton(ada, "Reactivate Relay two");
     await eventually(async () => assert.equal((await record()).is_active, true));
   });
 

@@ -105,3 +105,10 @@ export function editBot(app, shown) {
     { class: "dialog--small" },
   );
 }
+
+/** Deactivates a bot, after a question. @param {App} app @param {{ user_id: number, full_name: string }} bot */
+export async function deactivateBot({ session }, { user_id: id, full_name: name }) {
+  const words = t("Its key stops working. Its messages stay.");
+  if (await confirm(t("Deactivate {name}?", { name }), words, t("Deactivate"), { isDanger: true }))
+    await session.attempt(api.deleteBot(id));
+}

@@ -8,7 +8,7 @@ import { h, icon, iconButton } from "../lib/dom.js";
 import { t } from "../lib/words.js";
 import { may } from "../store/lists.js";
 import { showKeyFile } from "./account.js";
-import { editBot, INCOMING, OUTGOING, payloads } from "./bot_dialog.js";
+import { deactivateBot, editBot, INCOMING, OUTGOING, payloads } from "./bot_dialog.js";
 import { field, form, live, row, rows, submitButton } from "./form_parts.js";
 import { showWebhook } from "./integrations.js";
 import { avatar, button, select } from "./parts.js";
@@ -37,20 +37,14 @@ function botRow(app, bot) {
     if (!(await confirm(t("Create a new key?"), t("The old key stops working immediately."), t("New key")))) return;
     if (await session.attempt(api.regenerateBotKey(bot.user_id))) void showFile(app, bot);
   };
-  const deactivate = async () => {
-    const isSure = await confirm(t("Deactivate {name}?", { name }), t("Its key stops working. Its messages stay."), t("Deactivate"), {
-      isDanger: true,
-    });
-    if (isSure) await session.attempt(api.deleteBot(bot.user_id));
-  };
   const element = row(
     name,
     bot.email,
-    bot.bot_type === INCOMING && button(t("Address"), () => showWebhook(app, bot), "small"),
-    button("zuliprc", () => showFile(app, bot), "small"),
+    bot.bot_type === INCOMING && button(t("Address"), () => showWebhook(app, bot), "small", { "aria-label": `${t("Address")} ${name}` }),
+    button("zuliprc", () => showFile(app, bot), "small", { "aria-label": `zuliprc ${name}` }),
     iconButton("edit", t("Edit {name}", { name }), { onclick: () => editBot(app, bot) }),
     iconButton("refresh", t("New key for {name}", { name }), { onclick: () => void renew() }),
-    iconButton("trash", t("Deactivate {name}", { name }), { onclick: () => void deactivate() }),
+    iconButton("trash", t("Deactivate {name}", { name }), { onclick: () => void deactivateBot(app, bot) }),
   );
   element.prepend(avatar(bot, 32));
   return element;
@@ -58,7 +52,9 @@ function botRow(app, bot) {
 
 /** A bot that is not in use. Administrators bring it back. @param {App} app @param {import("../../types/api.js").Bot} bot */
 function goneRow({ store, session }, bot) {
-  const reactivate = button(t("Reactivate"), () => session.attempt(api.reactivateUser(bot.user_id)), "small");
+  const reactivate = button(t("Reactivate"), () => session.attempt(api.reactivateUser(bot.user_id)), "small", {
+    "aria-label": `${t("Reactivate")} ${bot.full_name}`,
+  });
   const element = row(bot.full_name, bot.email, store.state.is_admin && reactivate);
   element.prepend(avatar(bot, 32));
   return element;

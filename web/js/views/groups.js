@@ -93,7 +93,9 @@ function groupList(app, groups) {
             group.name,
             group.description,
             groupRights(store, group).mayManage &&
-              button(t("Reactivate"), () => session.attempt(api.updateGroup(group.id, { deactivated: false })), "small"),
+              button(t("Reactivate"), () => session.attempt(api.updateGroup(group.id, { deactivated: false })), "small", {
+                "aria-label": `${t("Reactivate")} ${group.name}`,
+              }),
           ),
         ),
       ),

@@ -276,7 +276,7 @@ export function channelFolders({ store, session }) {
                 row(
                   folder.name,
                   folder.description,
-                  button(t("Restore"), () => back(folder), "small"),
+                  button(t("Restore"), () => back(folder), "small", { "aria-label": `${t("Restore")} ${folder.name}` }),
                 ),
               ),
             ),

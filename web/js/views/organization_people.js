@@ -9,7 +9,7 @@ import { effect } from "../lib/signal.js";
 import { debounce } from "../lib/timing.js";
 import { t } from "../lib/words.js";
 import { mayResetPassword, roleNames } from "../selectors/roles.js";
-import { editBot } from "./bot_dialog.js";
+import { deactivateBot, editBot } from "./bot_dialog.js";
 import { live, row, rows } from "./form_parts.js";
 import { avatar, button, keepFocus, select } from "./parts.js";
 import { showPasswordLink } from "./password_link.js";
@@ -104,7 +104,7 @@ function personRow(app, user) {
     name,
     user.delivery_email ?? "",
     user.is_active === false
-      ? isAdmin && button(t("Reactivate"), () => session.attempt(api.reactivateUser(user.user_id)), "small")
+      ? isAdmin && reactivateButton(app, user)
       : [
           roles,
           isAdmin && iconButton("edit", t("Edit {name}", { name }), { onclick: () => editPerson(app, user) }),
@@ -119,9 +119,15 @@ function personRow(app, user) {
   return element;
 }
 
+/** @param {App} app @param {{ user_id: number, full_name: string }} user */
+const reactivateButton = ({ session }, { user_id, full_name }) =>
+  button(t("Reactivate"), () => session.attempt(api.reactivateUser(user_id)), "small", {
+    "aria-label": `${t("Reactivate")} ${full_name}`,
+  });
+
 /** @param {App} app @returns {Child[]} */
 export function bots(app) {
-  const { store, session } = app;
+  const { store } = app;
   return [
     live(() => {
       store.on("users");
@@ -140,8 +146,10 @@ export function bots(app) {
                 iconButton("edit", t("Edit {name}", { name: user.full_name }), { onclick: () => editBot(app, user) }),
               Boolean(store.state.is_admin) &&
                 (isActive
-                  ? button(t("Deactivate"), () => session.attempt(api.deleteBot(user.user_id)), "small")
-                  : button(t("Reactivate"), () => session.attempt(api.reactivateUser(user.user_id)), "small")),
+                  ? button(t("Deactivate"), () => deactivateBot(app, user), "small", {
+                      "aria-label": `${t("Deactivate")} ${user.full_name}`,
+                    })
+                  : reactivateButton(app, user)),
             );
             element.prepend(avatar(user, 28));
             return element;

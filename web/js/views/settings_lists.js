@@ -126,7 +126,9 @@ export function mutedUsers({ store, session }) {
           row(
             userOf(store, id).full_name,
             null,
-            button(t("Unmute"), () => session.attempt(api.muteUser(id, false)), "small"),
+            button(t("Unmute"), () => session.attempt(api.muteUser(id, false)), "small", {
+              "aria-label": `${t("Unmute")} ${userOf(store, id).full_name}`,
+            }),
           ),
         ),
         t("You have not muted anyone."),
