@@ -78,16 +78,19 @@ pub async fn save_uses(app: &App) -> ApiResult<()> {
 }
 
 /// Ends what may have been requested with a stolen key or session: the link that changes a user's address, the links with
-/// which an administrator lets others and themselves set passwords, and the email addresses of channels.
+/// which an administrator lets others and themselves set passwords, and the email addresses of channels that have the user or
+/// a bot as the sender. The other addresses remain: programs and other people use them, and the end of one device is often no
+/// theft. They end with all keys and sessions.
 pub fn end_requested(tx: &Tx<'_>, user_id: UserId) -> ApiResult<()> {
     mail::confirmation::delete_of_user(tx, user_id)?;
     tx.prepare_cached("DELETE FROM password_reset WHERE created_by = ?1")?.execute([user_id])?;
-    Ok(mail_addresses::forget_channels(tx, user_id)?)
+    Ok(mail_addresses::forget_with_sender(tx, user_id)?)
 }
 
 /// Ends all API keys and sessions of a user, and what was requested with them.
 pub fn end_all(tx: &Tx<'_>, user_id: UserId) -> ApiResult<()> {
     end_requested(tx, user_id)?;
+    mail_addresses::forget_channels(tx, user_id)?;
     keys::revoke_others(tx, user_id, None)?;
     sessions::end_others(tx, user_id, None)
 }
@@ -95,6 +98,7 @@ pub fn end_all(tx: &Tx<'_>, user_id: UserId) -> ApiResult<()> {
 /// Ends all API keys and sessions of the caller but the one that asks, and what was requested with them.
 pub fn end_others(tx: &Tx<'_>, caller: &Caller) -> ApiResult<()> {
     end_requested(tx, caller.user_id)?;
+    mail_addresses::forget_channels(tx, caller.user_id)?;
     keys::revoke_others(tx, caller.user_id, caller.credential.api_key_id())?;
     sessions::end_others(tx, caller.user_id, caller.credential.session_id())
 }

@@ -139,8 +139,18 @@ pub fn count_use(tx: &Tx<'_>, parts: &Parts) -> rusqlite::Result<()> {
         .map(|_| ())
 }
 
-/// Deletes the addresses of channels that a user requested. An address is a right to post that clients do not list, so it ends
-/// with the other keys of the user.
+/// Deletes the addresses of channels that a user requested with the user or a bot as the sender.
+pub fn forget_with_sender(tx: &Tx<'_>, user_id: UserId) -> rusqlite::Result<()> {
+    tx.prepare_cached(
+        "DELETE FROM channel_email
+         WHERE asker_id = ?1 AND NOT (SELECT is_system_bot FROM user WHERE user_id = sender_id)",
+    )?
+    .execute([user_id])
+    .map(|_| ())
+}
+
+/// Deletes all addresses of channels that a user requested. An address is a right to post that clients do not list, so it ends
+/// with the keys of the user.
 pub fn forget_channels(tx: &Tx<'_>, user_id: UserId) -> rusqlite::Result<()> {
     tx.prepare_cached("DELETE FROM channel_email WHERE asker_id = ?1")?.execute([user_id]).map(|_| ())
 }

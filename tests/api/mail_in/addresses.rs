@@ -145,15 +145,18 @@ async fn addresses_end_with_keys_and_sessions() {
     let mut mailer = Mailer::lmtp(listener).await;
     mailer.say("MAIL FROM:<ann@example.org>").await;
     let of_olga = address_of(&olga, stream_id, json!({})).await;
-    for (method, path) in [
-        (Method::DELETE, format!("/users/me/api_keys/{}", listed["api_keys"][1]["id"])),
-        (Method::DELETE, format!("/users/me/sessions/{}", listed["sessions"][0]["id"])),
-        (Method::POST, "/users/me/api_keys/revoke_others".to_owned()),
+    for (method, path, is_one) in [
+        (Method::DELETE, format!("/users/me/api_keys/{}", listed["api_keys"][1]["id"]), true),
+        (Method::DELETE, format!("/users/me/sessions/{}", listed["sessions"][0]["id"]), true),
+        (Method::POST, "/users/me/api_keys/revoke_others".to_owned(), false),
     ] {
         let email = address_of(&ada, stream_id, json!({"sender_id": ada.user_id})).await;
-        assert!(is_known(&mut mailer, &email).await);
+        let of_gateway = address_of(&ada, stream_id, json!({})).await;
+        assert!(is_known(&mut mailer, &email).await && is_known(&mut mailer, &of_gateway).await);
         ada.request(method, &path).send().await.ok();
         assert!(!is_known(&mut mailer, &email).await, "{path}");
+        // Others use the addresses of which the gateway is the sender.
+        assert_eq!(is_known(&mut mailer, &of_gateway).await, is_one, "{path}");
     }
     let email = address_of(&ada, stream_id, json!({})).await;
     olga.delete(&format!("/users/{}", ada.user_id), ()).await.ok();
