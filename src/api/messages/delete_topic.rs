@@ -10,7 +10,7 @@ use crate::domain::{access, messages, rows, user_topics};
 use crate::http::{Administrator, ApiResult, Call, Caller, Reply};
 use crate::store::{Budget, Tx};
 use crate::types::Origin;
-use crate::types::{StreamId, Topic};
+use crate::types::{StreamId, Topic, UserId};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::sync::Arc;
@@ -53,7 +53,7 @@ pub async fn delete_topic(
         tx.set_origin(origin);
         let is_all = delete_some(tx, budget, caller.clone(), (params.stream_id, &topic), &mut room)?;
         if is_all {
-            remove_policies(tx, params.stream_id, &topic)?;
+            remove_policies(tx, params.stream_id, &topic, UserId(0))?;
         }
         complete.store(is_all, Ordering::Relaxed);
         Ok(is_all || room == 0)
@@ -100,25 +100,27 @@ fn delete_some(
     Ok(is_all)
 }
 
-/// Removes the policies for a topic of users who see no message of it any more, as published. If they are many, follow-up
-/// jobs do it for some of them.
-fn remove_policies(tx: &mut Tx<'_>, stream_id: StreamId, topic: &Topic) -> ApiResult<()> {
+/// Removes the policies for a topic of users who see no message of it any more, as published, from a user on. Looking whether a
+/// user sees one can take long, so follow-up jobs do the rest.
+fn remove_policies(tx: &mut Tx<'_>, stream_id: StreamId, topic: &Topic, first: UserId) -> ApiResult<()> {
     let Some(stream) = rows::channel::by_id(tx, stream_id)? else { return Ok(()) };
     let key = topic.key();
     let topic_id = access::messages::topic(tx, stream_id, &key)?;
+    let policies = user_topics::of_topic(tx, stream_id, &key)?;
     let mut budget = tx.budget("topic_policies");
-    for (user_id, policy) in user_topics::of_topic(tx, stream_id, &key)? {
-        if let Some(topic_id) = topic_id
-            && can_read_any(tx, user_id, &stream, topic_id)?
-        {
-            continue;
-        }
+    for (user_id, policy) in policies.into_iter().filter(|(user_id, _)| *user_id >= first) {
         if !budget.next_step() {
             let topic = topic.clone();
-            tx.then(move |tx| remove_policies(tx, stream_id, &topic));
+            tx.then(move |tx| remove_policies(tx, stream_id, &topic, user_id));
             break;
         }
-        user_topics::rules::change(tx, user_id, stream_id, topic, policy, VisibilityPolicy::Inherit)?;
+        let is_seen = match topic_id {
+            Some(topic_id) => can_read_any(tx, user_id, &stream, topic_id)?,
+            None => false,
+        };
+        if !is_seen {
+            user_topics::rules::change(tx, user_id, stream_id, topic, policy, VisibilityPolicy::Inherit)?;
+        }
     }
     Ok(())
 }

@@ -4,7 +4,9 @@ use super::{Place, assert_unseen, contents, say, subscribe};
 use crate::channels::{private_channel, set_realm_group, set_realm_setting};
 use crate::harness::{Client, START};
 use serde_json::json;
+use std::time::Duration;
 use teamchat::domain::groups::system::SystemGroup;
+use teamchat::store::StoreError;
 
 // conformance: delete-1, delete-2, delete-3, delete-6, delete-8
 #[tokio::test]
@@ -296,6 +298,30 @@ async fn policies_end_with_their_topic() {
     set(&owner, vault, "lunch", 1).await;
     administrator.post(&format!("/streams/{vault}/delete_topic"), &topic).await.ok();
     assert_eq!((kept(&ada).await, kept(&owner).await), (vec!["tea".to_owned()], vec!["lunch".to_owned()]));
+}
+
+/// Users who still see the topic take time of the writer, too.
+#[tokio::test]
+async fn policies_of_many_users_are_removed_in_several_jobs() {
+    let Place { server, owner, .. } = Place::new().await;
+    let (administrator, ada) = (server.administrator("adam").await, server.member("ada").await);
+    let vault = private_channel(&owner, "vault").await;
+    say(&owner, vault, "lunch", "before").await;
+    subscribe(&owner, "vault", &[&administrator, &ada]).await;
+    say(&owner, vault, "lunch", "after").await;
+    for client in [&owner, &ada] {
+        let muted = json!({"stream_id": vault, "topic": "lunch", "visibility_policy": 1});
+        client.post("/user_topics", muted).await.ok();
+    }
+    let writer = &server.app().writer;
+    writer.background().set_limit(Duration::ZERO);
+    administrator.post(&format!("/streams/{vault}/delete_topic"), json!({"topic_name": "lunch"})).await.ok();
+    // The follow-up job comes before all later ones.
+    let count = "SELECT count(*) FROM user_topic";
+    let left = writer.run(|tx| Ok::<i64, StoreError>(tx.query_row(count, [], |row| row.get(0))?));
+    assert_eq!(left.await.unwrap(), 1);
+    let figures = writer.background().figures()["topic_policies"];
+    assert_eq!((figures.jobs, figures.steps, figures.most_steps), (2, 2, 1));
 }
 
 // conformance: delete-8, delete-11
