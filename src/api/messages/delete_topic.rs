@@ -1,6 +1,7 @@
 //! `POST /streams/{stream_id}/delete_topic`: deletes a whole topic.
 
 use crate::domain::audit::{Action, Entry};
+use crate::domain::messages::audience::may_read;
 use crate::domain::messages::create::can_read_any;
 use crate::domain::messages::destination::read_topic;
 use crate::domain::messages::viewer::MessageViewer;
@@ -101,7 +102,8 @@ fn delete_some(
 }
 
 /// Removes the policies for a topic of users who see no message of it any more, as published, from a user on. Looking whether a
-/// user sees one can take long, so follow-up jobs do the rest.
+/// user sees one can take long, so follow-up jobs do the rest. Nothing changes for users who cannot read the channel: an event
+/// would reveal what happens there.
 fn remove_policies(tx: &mut Tx<'_>, stream_id: StreamId, topic: &Topic, first: UserId) -> ApiResult<()> {
     let Some(stream) = rows::channel::by_id(tx, stream_id)? else { return Ok(()) };
     let key = topic.key();
@@ -118,7 +120,7 @@ fn remove_policies(tx: &mut Tx<'_>, stream_id: StreamId, topic: &Topic, first: U
             Some(topic_id) => can_read_any(tx, user_id, &stream, topic_id)?,
             None => false,
         };
-        if !is_seen {
+        if !is_seen && may_read(tx, &stream, user_id)? {
             user_topics::rules::change(tx, user_id, stream_id, topic, policy, VisibilityPolicy::Inherit)?;
         }
     }

@@ -131,6 +131,13 @@ pub fn readers_besides_subscribers(
     without_guests(tx, user_ids & readers)
 }
 
+/// True if a user may read a channel.
+pub fn may_read(tx: &Tx<'_>, stream: &StreamRow, user_id: UserId) -> ApiResult<bool> {
+    let user = user_id.bit().into_iter().collect();
+    Ok(rows::channel::is_subscribed(tx, user_id, stream.stream_id)?
+        || !readers_besides_subscribers(tx, stream, user)?.is_empty())
+}
+
 /// Returns the active users among `user_ids` who are no guests.
 pub fn without_guests(connection: &Connection, user_ids: RoaringBitmap) -> ApiResult<RoaringBitmap> {
     let mut statement = connection.prepare_cached(

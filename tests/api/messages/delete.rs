@@ -289,15 +289,19 @@ async fn policies_end_with_their_topic() {
     assert_eq!((kept(&ada).await, kept(&owner).await), (vec!["tea".to_owned()], Vec::new()));
     drop((queue, older));
 
-    // The owner still sees a message that was not deleted.
+    // The owner still sees a message that was not deleted, and Bob has left.
+    let bob = server.member("bob").await;
     let vault = private_channel(&owner, "vault").await;
     say(&owner, vault, "lunch", "before").await;
-    subscribe(&owner, "vault", &[&administrator, &ada]).await;
+    subscribe(&owner, "vault", &[&administrator, &ada, &bob]).await;
     say(&owner, vault, "lunch", "after").await;
     set(&ada, vault, "lunch", 3).await;
     set(&owner, vault, "lunch", 1).await;
+    set(&bob, vault, "lunch", 1).await;
+    bob.delete("/users/me/subscriptions", json!({"subscriptions": ["vault"]})).await.ok();
     administrator.post(&format!("/streams/{vault}/delete_topic"), &topic).await.ok();
     assert_eq!((kept(&ada).await, kept(&owner).await), (vec!["tea".to_owned()], vec!["lunch".to_owned()]));
+    assert_eq!(kept(&bob).await, ["lunch"]);
 }
 
 /// Users who still see the topic take time of the writer, too.

@@ -15,7 +15,7 @@ use crate::api::messages::moves::plan::Move;
 use crate::api::messages::moves::receipts::Receipts;
 use crate::domain::access::messages::clip;
 use crate::domain::messages::audience::{
-    Notified, by_known_messages, readers_besides_subscribers, recipients, without_guests,
+    Notified, by_known_messages, may_read, readers_besides_subscribers, recipients, without_guests,
 };
 use crate::domain::messages::events::{FlagsChanged, MessagesDeleted};
 use crate::domain::messages::flags::bit;
@@ -24,7 +24,6 @@ use crate::domain::messages::receipts::moved::ReceiverGroups;
 use crate::domain::messages::topic_sql;
 use crate::domain::messages::viewer::MessageViewer;
 use crate::domain::realm::user_ids;
-use crate::domain::rows::channel::StreamRow;
 use crate::domain::subscriptions::members;
 use crate::domain::user_topics::auto_follow;
 use crate::domain::user_topics::moved::{TopicPlace, move_policies};
@@ -139,13 +138,6 @@ fn between_channels(
     }
     let still = Audience::set(still);
     Ok(if mv.from.is_public() && mv.to.is_public() { still.and_public_queues() } else { still })
-}
-
-/// True if a user may read a channel.
-fn may_read(tx: &Tx<'_>, stream: &StreamRow, user_id: UserId) -> ApiResult<bool> {
-    let user = user_id.bit().into_iter().collect();
-    Ok(rows::channel::is_subscribed(tx, user_id, stream.stream_id)?
-        || !readers_besides_subscribers(tx, stream, user)?.is_empty())
 }
 
 /// Emits that messages are read, for those of `user_ids` who do not receive them in the new channel. They can read that channel.
