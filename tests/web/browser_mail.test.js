@@ -109,6 +109,7 @@ describe("a channel", () => {
     await eventually(async () => assert.equal((await fetched("Bob", "subscription")).subscriptions.find((one) => one.stream_id === id).email_notifications, true));
     await go(bob, `#channels/${id}/design/general`);
     await eventually(async () => assert.match(await onField(bob, "Email address", (control) => control.value), /^design\.\w+\.show-sender@mail\.example\.com$/));
+    await untilEqual(bob, "dialog", (dialog) => dialog.innerText.includes("log out all other devices, this address stops working"), true);
     await clickText(bob, "dialog button", "Copy");
     await untilToast(bob, "Copied.");
 

@@ -210,8 +210,9 @@ function emailAddress(app, { stream_id: id, subscribed, invite_only: isPrivate, 
     const words = t(
       "Emails to this address are posted in the channel with your permissions. Keep it secret: anyone who knows it can post.",
     );
+    const end = t("When you set a new password or log out all other devices, this address stops working, and a new one is shown here.");
     const copy = button(t("Copy"), () => app.copy(reply.email, t("Copied.")));
-    fill(place, field(t("Email address"), address, words), h("div", null, copy));
+    fill(place, field(t("Email address"), address, words), h("p", { class: "muted" }, end), h("div", null, copy));
     place.hidden = false;
   });
   return place;
