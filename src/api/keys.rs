@@ -336,11 +336,11 @@ fn regenerate(tx: &mut Tx<'_>, caller: &User, _params: NoParams) -> ApiResult<Re
             .query_row([id], |row| row.get(0))?,
         None => session::CLIENT.to_owned(),
     };
-    logins::end_others(tx, caller)?;
+    let lost_addresses = logins::end_others(tx, caller)?;
     if let Some(id) = caller.credential.api_key_id() {
         revoke(tx, caller.user_id, id)?;
     }
-    notices::security::key_regenerated(tx, caller.user_id)?;
+    notices::security::key_regenerated(tx, caller.user_id, lost_addresses)?;
     Reply::data(&RegeneratedKey { api_key: mint(tx, caller.user_id, &client)? })
 }
 

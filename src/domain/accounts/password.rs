@@ -102,10 +102,10 @@ pub fn is_current(connection: &Connection, user_id: UserId, verified_hash: Optio
 pub fn set(tx: &mut Tx<'_>, user: &UserRow, hash: &str, by: PasswordSetBy) -> ApiResult<()> {
     users::set_password(tx, user.user_id, hash)?;
     delete_resets(tx, user.user_id)?;
-    logins::end_all(tx, user.user_id)?;
+    let lost_addresses = logins::end_all(tx, user.user_id)?;
     logins::known::forget(tx, user.user_id)?;
     tx.audit(Entry::new(Action::PasswordSet, user.user_id))?;
-    notices::security::password_set(tx, user.user_id, by)
+    notices::security::password_set(tx, user.user_id, by, lost_addresses)
 }
 
 /// Sets the password that a user chose, ends all other API keys and sessions, the reset links for and by the user and the link that
@@ -113,10 +113,10 @@ pub fn set(tx: &mut Tx<'_>, user: &UserRow, hash: &str, by: PasswordSetBy) -> Ap
 pub fn change_own(tx: &mut Tx<'_>, caller: &Caller, hash: &str) -> ApiResult<()> {
     users::set_password(tx, caller.user_id, hash)?;
     delete_resets(tx, caller.user_id)?;
-    logins::end_others(tx, caller)?;
+    let lost_addresses = logins::end_others(tx, caller)?;
     logins::known::forget(tx, caller.user_id)?;
     tx.audit(Entry::new(Action::PasswordSet, caller.user_id))?;
-    notices::security::password_set(tx, caller.user_id, PasswordSetBy::Oneself)
+    notices::security::password_set(tx, caller.user_id, PasswordSetBy::Oneself, lost_addresses)
 }
 
 /// Ends what gives access to an account whose address was never proven: the password, all API keys and sessions, and links. Called

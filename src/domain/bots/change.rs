@@ -30,8 +30,8 @@ pub fn insert_key(tx: &Tx<'_>, bot_id: UserId, api_key: &str) -> ApiResult<()> {
 
 /// Deletes all keys of a bot, and the addresses of channels that were requested with them.
 fn end_keys(tx: &Tx<'_>, bot_id: UserId) -> ApiResult<()> {
-    keys::revoke_others(tx, bot_id, None)?;
-    Ok(mail_addresses::forget_channels(tx, bot_id)?)
+    mail_addresses::forget_channels(tx, bot_id)?;
+    keys::revoke_others(tx, bot_id, None)
 }
 
 /// Replaces all keys of a bot with a new one, and emits it to those who administer the bot.

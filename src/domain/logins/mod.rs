@@ -87,18 +87,21 @@ pub fn end_requested(tx: &Tx<'_>, user_id: UserId) -> ApiResult<()> {
     Ok(mail_addresses::forget_with_sender(tx, user_id)?)
 }
 
-/// Ends all API keys and sessions of a user, and what was requested with them.
-pub fn end_all(tx: &Tx<'_>, user_id: UserId) -> ApiResult<()> {
+/// Ends all API keys and sessions of a user, and what was requested with them. Returns whether email addresses of channels ended.
+pub fn end_all(tx: &Tx<'_>, user_id: UserId) -> ApiResult<bool> {
+    let lost_addresses = mail_addresses::forget_channels(tx, user_id)?;
     end_requested(tx, user_id)?;
-    mail_addresses::forget_channels(tx, user_id)?;
     keys::revoke_others(tx, user_id, None)?;
-    sessions::end_others(tx, user_id, None)
+    sessions::end_others(tx, user_id, None)?;
+    Ok(lost_addresses)
 }
 
-/// Ends all API keys and sessions of the caller but the one that asks, and what was requested with them.
-pub fn end_others(tx: &Tx<'_>, caller: &Caller) -> ApiResult<()> {
+/// Ends all API keys and sessions of the caller but the one that asks, and what was requested with them. Returns whether email
+/// addresses of channels ended.
+pub fn end_others(tx: &Tx<'_>, caller: &Caller) -> ApiResult<bool> {
+    let lost_addresses = mail_addresses::forget_channels(tx, caller.user_id)?;
     end_requested(tx, caller.user_id)?;
-    mail_addresses::forget_channels(tx, caller.user_id)?;
     keys::revoke_others(tx, caller.user_id, caller.credential.api_key_id())?;
-    sessions::end_others(tx, caller.user_id, caller.credential.session_id())
+    sessions::end_others(tx, caller.user_id, caller.credential.session_id())?;
+    Ok(lost_addresses)
 }

@@ -150,9 +150,10 @@ pub fn forget_with_sender(tx: &Tx<'_>, user_id: UserId) -> rusqlite::Result<()> 
 }
 
 /// Deletes all addresses of channels that a user requested. An address is a right to post that clients do not list, so it ends
-/// with the keys of the user.
-pub fn forget_channels(tx: &Tx<'_>, user_id: UserId) -> rusqlite::Result<()> {
-    tx.prepare_cached("DELETE FROM channel_email WHERE asker_id = ?1")?.execute([user_id]).map(|_| ())
+/// with the keys of the user. Returns whether there were any.
+pub fn forget_channels(tx: &Tx<'_>, user_id: UserId) -> rusqlite::Result<bool> {
+    let statement = "DELETE FROM channel_email WHERE asker_id = ?1";
+    Ok(tx.prepare_cached(statement)?.execute([user_id])? > 0)
 }
 
 /// Deletes the addresses at which a user answers mails.

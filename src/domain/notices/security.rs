@@ -52,8 +52,13 @@ pub fn locked_out(tx: &mut Tx<'_>, user_id: UserId, address: IpAddr, minutes: i6
     tell(tx, user_id, content.into())
 }
 
-/// Notifies a person of a new password, and who set it.
-pub fn password_set(tx: &mut Tx<'_>, user_id: UserId, by: PasswordSetBy) -> ApiResult<()> {
+/// Notifies a person of a new password, and who set it. `lost_addresses` is true if email addresses of channels ended.
+pub fn password_set(
+    tx: &mut Tx<'_>,
+    user_id: UserId,
+    by: PasswordSetBy,
+    lost_addresses: bool,
+) -> ApiResult<()> {
     let language = notices::language_of(tx, user_id)?;
     let words = match by {
         PasswordSetBy::Oneself => {
@@ -73,18 +78,20 @@ pub fn password_set(tx: &mut Tx<'_>, user_id: UserId, by: PasswordSetBy) -> ApiR
     };
     let words = words.words(language.between_sentences());
     let words = words.words(language.t("All other devices and programs were logged out."));
-    let words = words.append(if_not_you(language));
+    let words = words.append(addresses_ended(language, lost_addresses)).append(if_not_you(language));
     tell(tx, user_id, words.into())
 }
 
-/// Notifies a person that their API key was regenerated, by a request with one of their keys or sessions.
-pub fn key_regenerated(tx: &mut Tx<'_>, user_id: UserId) -> ApiResult<()> {
+/// Notifies a person that their API key was regenerated, by a request with one of their keys or sessions. `lost_addresses` is
+/// true if email addresses of channels ended.
+pub fn key_regenerated(tx: &mut Tx<'_>, user_id: UserId, lost_addresses: bool) -> ApiResult<()> {
     let language = notices::language_of(tx, user_id)?;
     let words = Words::new(language.t(
         "A new API key of your account was created, in the settings or by a program. All other devices and programs were \
          logged out.",
     ));
-    tell(tx, user_id, words.append(if_not_you(language)).into())
+    let words = words.append(addresses_ended(language, lost_addresses)).append(if_not_you(language));
+    tell(tx, user_id, words.into())
 }
 
 /// Notifies a person of an API key that the operator created for a client.
@@ -95,6 +102,18 @@ pub fn key_created_by_operator(tx: &mut Tx<'_>, user_id: UserId, client: &str) -
     );
     let words = Words::filled(text, &[("client", Words::default().code(client))]);
     tell(tx, user_id, words.into())
+}
+
+/// Sentences after others, if email addresses of channels ended: other people and programs may use them.
+fn addresses_ended(language: Language, lost_addresses: bool) -> Words {
+    if !lost_addresses {
+        return Words::default();
+    }
+    Words::new(language.between_sentences()).words(
+        language.t(
+            "Your email addresses of channels no longer work. The settings of the channels show new ones.",
+        ),
+    )
 }
 
 /// A sentence after others.

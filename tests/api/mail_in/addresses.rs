@@ -165,6 +165,28 @@ async fn addresses_end_with_keys_and_sessions() {
     assert!(is_known(&mut mailer, &of_olga).await);
 }
 
+/// Other people and programs may use the addresses.
+#[tokio::test]
+async fn a_notice_says_that_addresses_ended() {
+    let (server, _listener) = start().await;
+    let mut ada = server.member("ada").await;
+    let stream_id = server.channel("quay", &[&ada]).await;
+    for has_address in [false, true] {
+        if has_address {
+            address_of(&ada, stream_id, json!({})).await;
+        }
+        let answer = ada.post("/users/me/api_key/regenerate", ()).await.ok();
+        ada.api_key = Some(answer["api_key"].as_str().unwrap().to_owned());
+        let notice = ada.notices().await.pop().unwrap();
+        assert!(notice.contains("All other devices and programs were logged out."), "{notice}");
+        assert_eq!(
+            notice.contains("Your email addresses of channels no longer work."),
+            has_address,
+            "{notice}"
+        );
+    }
+}
+
 /// The previous owner could post as the bot.
 #[tokio::test]
 async fn addresses_of_a_bot_end_with_its_key() {
