@@ -285,11 +285,21 @@ describe("a view that is left open", () => {
     document.hasFocus = () => is;
     dispatchEvent(new Event(is ? "focus" : "blur"));
   }, value);
+  const readOnServer = async (...ids) => {
+    const { messages } = await server("Ada", "GET", "/messages", { message_ids: ids });
+    return messages.map(({ flags }) => flags.includes("read"));
+  };
   const sendLines = async (topic, first, last) => {
     const ids = [];
     for (let number = first; number < last; number++) ids.push((await bench.server.send("Bob", "general", topic, `Line ${number}`)).id);
     return ids;
   };
+  /** Scrolls until everything is read: many messages that come at once do not scroll by themselves. */
+  const readAll = (page) => until(page, () => {
+    const scroller = document.querySelector(".timeline__scroller");
+    scroller.scrollTop = scroller.scrollHeight;
+    return !document.querySelector(".message-row[data-unread]");
+  });
   const isOnScreen = (row) => row.getBoundingClientRect().top >= document.querySelector(".timeline__scroller").getBoundingClientRect().top - 1 && row.getBoundingClientRect().bottom <= innerHeight;
 
   it("has few rows, also where many messages arrive below what is read", async () => {
@@ -320,11 +330,7 @@ describe("a view that is left open", () => {
     await enter(ada, bench.server, "Ada");
     await go(ada, await at("general", "expiry"));
     await untilText(ada, ".message-row", "Line 149");
-    await until(ada, () => {
-      const scroller = document.querySelector(".timeline__scroller");
-      scroller.scrollTop = scroller.scrollHeight;
-      return !document.querySelector(".message-row[data-unread]");
-    });
+    await readAll(ada);
     await onElement(ada, `[data-id="${ids[40]}"]`, (row) => row.scrollIntoView());
     const place = () => untilStable(ada, ".timeline__scroller", (scroller) => {
       const edge = scroller.getBoundingClientRect().top;
@@ -334,6 +340,29 @@ describe("a view that is left open", () => {
     await loseQueue(() => bench.server.send("Bob", "general", "expiry", "Meanwhile"));
     await untilText(ada, ".message-row", "Meanwhile");
     assert.equal(await place(), before);
+  });
+
+  it("opens at the first unread message when the queue has expired at its end, and leaves the others unread", async () => {
+    const ada = await bench.open();
+    ada.expected.push(/400 \(Bad Request\)/);
+    const loseQueue = losing(ada);
+    await enter(ada, bench.server, "Ada");
+    await go(ada, await at("general", "slept"));
+    const [seen] = await sendLines("slept", 0, 1);
+    await ada.waitForSelector(`[data-id="${seen}"]:not([data-unread])`);
+    const held = [];
+    let holds = true;
+    await intercept(ada, (request) => holds && request.url().endsWith("/json/register") && held.push(request) > 0);
+    let missed = [];
+    await loseQueue(async () => {
+      missed = await sendLines("slept", 1, 60);
+      await wake(ada);
+      await eventually(() => assert.equal(held.length, 1));
+      holds = false;
+      await held[0].continue();
+    });
+    await untilEqual(ada, `[data-id="${missed[0]}"]`, isOnScreen, true);
+    await eventually(async () => assert.deepEqual(await readOnServer(missed[0], missed.at(-1)), [true, false]));
   });
 
   it("keeps the text of its filter when the queue has expired, and lists what came meanwhile", async () => {
@@ -361,10 +390,7 @@ describe("a view that is left open", () => {
     await untilEqual(ada, `[data-id="${missed[0]}"]`, isOnScreen, true);
     await focus(ada, true);
     await ada.waitForSelector(`[data-id="${missed[0]}"]:not([data-unread])`);
-    await eventually(async () => {
-      const { messages } = await server("Ada", "GET", "/messages", { message_ids: [missed[0], missed.at(-1)] });
-      assert.deepEqual(messages.map(({ flags }) => flags.includes("read")), [true, false]);
-    });
+    await eventually(async () => assert.deepEqual(await readOnServer(missed[0], missed.at(-1)), [true, false]));
     await onElement(ada, ".timeline__scroller", (scroller) => { scroller.scrollTop = scroller.scrollHeight; });
     await until(ada, () => !document.querySelector(".message-row[data-unread]"));
     // Who turns the wheel reads, also without the focus.

@@ -122,7 +122,8 @@ export function createTimeline(app, terms) {
   }
 
   function render() {
-    if (following.all()) return;
+    // Another view may have taken its place while messages were fetched.
+    if (!element.isConnected || following.all()) return;
     shorten();
     const rows = timelineRows(store, window.ids(), model);
     const outgoing = window.hasNewest() ? outgoingTo(app, model.destination) : [];
@@ -155,7 +156,8 @@ export function createTimeline(app, terms) {
 
   /** Moves the window or fetches further messages where an end of the rows is near; updates what depends on the place. */
   function afterScroll() {
-    if (!model.isReady || !range.isLoaded) return;
+    // Without a height, every message would count as seen.
+    if (!element.isConnected || !model.isReady || !range.isLoaded) return;
     const room = scroller.clientHeight * 2;
     const fromEnd = scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight;
     if (scroller.scrollTop < room) {
@@ -251,6 +253,9 @@ export function createTimeline(app, terms) {
     const atEnd = !timeline.isReading();
     const id = Number(selection.visibleRows()[0]?.dataset.id ?? 0);
     try {
+      // A new state may put another view in its place, still in this frame.
+      await Promise.resolve();
+      if (!element.isConnected) return;
       const known = range.ids.at(-1);
       await session.load(range, atEnd || !id ? "newest" : id);
       if (await following.missed(known)) return;
