@@ -300,6 +300,22 @@ describe("a view that is left open", () => {
     scroller.scrollTop = scroller.scrollHeight;
     return !document.querySelector(".message-row[data-unread]");
   });
+  /** A function that sends lines that one poll brings. */
+  const sendingAtOnce = async (page) => {
+    const held = [];
+    let holds = false;
+    await intercept(page, (request) => holds && request.url().includes("/json/events?") && held.push(request) > 0);
+    return async (...lines) => {
+      holds = true;
+      await wake(page);
+      await eventually(() => assert.ok(held.length > 0));
+      const ids = await sendLines(...lines);
+      holds = false;
+      // One before may have been aborted.
+      await held.splice(0).at(-1).continue();
+      return ids;
+    };
+  };
   const isOnScreen = (row) => row.getBoundingClientRect().top >= document.querySelector(".timeline__scroller").getBoundingClientRect().top - 1 && row.getBoundingClientRect().bottom <= innerHeight;
 
   it("has few rows, also where many messages arrive below what is read", async () => {
@@ -383,7 +399,8 @@ describe("a view that is left open", () => {
     const ada = await as("Ada", await at("general", "away"));
     await ada.waitForSelector(".composer .editor__text", { visible: true });
     const seen = await sendLines("away", 0, 30);
-    await ada.waitForSelector(`[data-id="${seen.at(-1)}"]:not([data-unread])`);
+    await ada.waitForSelector(`[data-id="${seen.at(-1)}"]`);
+    await readAll(ada);
     await focus(ada, false);
     const missed = await sendLines("away", 30, 90);
     await ada.waitForSelector(`[data-id="${missed.at(-1)}"]`);
@@ -391,8 +408,7 @@ describe("a view that is left open", () => {
     await focus(ada, true);
     await ada.waitForSelector(`[data-id="${missed[0]}"]:not([data-unread])`);
     await eventually(async () => assert.deepEqual(await readOnServer(missed[0], missed.at(-1)), [true, false]));
-    await onElement(ada, ".timeline__scroller", (scroller) => { scroller.scrollTop = scroller.scrollHeight; });
-    await until(ada, () => !document.querySelector(".message-row[data-unread]"));
+    await readAll(ada);
     // Who turns the wheel reads, also without the focus.
     await focus(ada, false);
     const more = await sendLines("away", 90, 150);
@@ -408,8 +424,9 @@ describe("a view that is left open", () => {
   it("goes on without the focus while another window reads", async () => {
     const ada = await as("Ada", await at("general", "beside"));
     await ada.waitForSelector(".composer .editor__text", { visible: true });
-    await sendLines("beside", 0, 30);
-    await until(ada, () => document.querySelectorAll(".message-row:not([data-unread])").length === 30);
+    const seen = await sendLines("beside", 0, 30);
+    await ada.waitForSelector(`[data-id="${seen.at(-1)}"]`);
+    await readAll(ada);
     await focus(ada, false);
     let last = 0;
     for (let number = 30; number < 90; number += 5) {
@@ -425,23 +442,33 @@ describe("a view that is left open", () => {
     const ada = await as("Ada", await at("general", "flood"));
     await ada.waitForSelector(".composer .editor__text", { visible: true });
     const seen = await sendLines("flood", 0, 30);
-    await ada.waitForSelector(`[data-id="${seen.at(-1)}"]:not([data-unread])`);
-    const held = [];
-    let holds = false;
-    await intercept(ada, (request) => holds && request.url().includes("/json/events?") && held.push(request) > 0);
+    await ada.waitForSelector(`[data-id="${seen.at(-1)}"]`);
+    await readAll(ada);
+    const sendAtOnce = await sendingAtOnce(ada);
     await focus(ada, false);
     const [first] = await sendLines("flood", 30, 31);
     await ada.waitForSelector(`[data-id="${first}"]`);
-    // The poll that is open brings one message, and the next poll all others.
-    holds = true;
-    const missed = await sendLines("flood", 31, 460);
-    await eventually(() => assert.equal(held.length, 1));
-    holds = false;
-    await held[0].continue();
+    const missed = await sendAtOnce("flood", 31, 460);
     await ada.waitForSelector(`[data-id="${missed[60]}"]`);
     await untilEqual(ada, `[data-id="${first}"]`, isOnScreen, true);
     await focus(ada, true);
     await ada.waitForSelector(`[data-id="${first}"]:not([data-unread])`);
     assert.ok(await onElement(ada, `[data-id="${missed[60]}"]`, (row) => row.hasAttribute("data-unread")));
+  });
+
+  it("stays at the first of many messages that come at once with the focus, as after a sleep", async () => {
+    const ada = await as("Ada", await at("general", "burst"));
+    await ada.waitForSelector(".composer .editor__text", { visible: true });
+    const [seen] = await sendLines("burst", 0, 1);
+    await ada.waitForSelector(`[data-id="${seen}"]:not([data-unread])`);
+    const sendAtOnce = await sendingAtOnce(ada);
+    // The second time, they are more than the page has rows for.
+    for (const [from, to] of [[1, 60], [60, 490]]) {
+      const burst = await sendAtOnce("burst", from, to);
+      await ada.waitForSelector(`[data-id="${burst[50]}"]`);
+      await untilEqual(ada, `[data-id="${burst[0]}"]`, isOnScreen, true);
+      await eventually(async () => assert.deepEqual(await readOnServer(burst[0], burst[50], burst.at(-1)), [true, false, false]));
+      await readAll(ada);
+    }
   });
 });

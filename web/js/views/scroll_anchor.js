@@ -1,7 +1,8 @@
 /**
  * Keeps what is being read where it is, whatever changes above it: rows that are added or removed, pictures that arrive,
- * edits, another width. At the end of the list it keeps to the end; while the window has no focus, it stops at the first unread
- * message that came meanwhile, which would otherwise count as read. The only place that scrolls by itself.
+ * edits, another width. At the end of the list it keeps to the end. It stops at the first unread message that came while the window
+ * had no focus, or at once with others that need more room than there is: it would otherwise count as read. The only place that
+ * scrolls by itself.
  * @module
  */
 
@@ -29,15 +30,17 @@ export function createScrollAnchor(scroller, list) {
   }
   const newestShown = () => Number(newestRow()?.dataset.id ?? 0);
 
-  /** How far, in pixels, it may scroll to stay at the end. */
-  function room() {
-    /** @type {HTMLElement | null} */
-    let first = null;
-    const seen = newestSeen ?? Number.POSITIVE_INFINITY;
+  /** How far, in pixels, it may scroll to stay at the end. @param {number} shown The newest message that was there before. */
+  function room(shown) {
+    /** @type {HTMLElement[]} */
+    const unread = [];
+    const seen = newestSeen ?? shown;
     // Another window may have marked some as read.
     for (let row = newestRow(); row && Number(row.dataset.id) > seen; row = /** @type {HTMLElement | null} */ (row.previousElementSibling))
-      if (row.dataset.unread !== undefined) first = row;
-    if (!first) return Number.POSITIVE_INFINITY;
+      if (row.dataset.unread !== undefined) unread.push(row);
+    const first = unread.at(-1);
+    // Who watches follows a single message, whatever its height.
+    if (!first || (newestSeen === null && unread.length === 1)) return Number.POSITIVE_INFINITY;
     return Math.max(0, first.getBoundingClientRect().top - scroller.getBoundingClientRect().top - ABOVE);
   }
 
@@ -67,14 +70,15 @@ export function createScrollAnchor(scroller, list) {
     anchor = row ? { row, top: row.getBoundingClientRect().top, next: next instanceof HTMLElement ? next.dataset.id : undefined } : null;
   }
 
-  /** Goes to the end, or to the first unread message that came unseen. */
-  function follow() {
-    scroller.scrollTop = Math.min(scroller.scrollHeight, scroller.scrollTop + room());
+  /** Goes to the end, or to the first unread message that came unseen. @param {number} [shown] The newest message that was there before. */
+  function follow(shown = Number.POSITIVE_INFINITY) {
+    scroller.scrollTop = Math.min(scroller.scrollHeight, scroller.scrollTop + room(shown));
     remember();
   }
 
-  function restore() {
-    if (follows && isAtEnd) return follow();
+  /** @param {number} [shown] The newest message that was there before. */
+  function restore(shown) {
+    if (follows && isAtEnd) return follow(shown);
     const row = anchor && (anchor.row.isConnected ? anchor.row : (rowWithId(anchor.row.dataset.id) ?? rowWithId(anchor.next)));
     if (anchor && row) {
       const moved = row.getBoundingClientRect().top - anchor.top;
@@ -98,8 +102,9 @@ export function createScrollAnchor(scroller, list) {
     /** Runs a change of the rows, and keeps the place. @param {() => void} change */
     preserve(change) {
       if (!anchor) remember();
+      const shown = newestShown();
       change();
-      restore();
+      restore(shown);
     },
     /** @param {boolean} value */
     setFollows(value) {

@@ -114,10 +114,8 @@ export function createTimeline(app, terms) {
   /** Drops what is far from what is read: in a view that is open for days, many messages arrive. */
   function shorten() {
     if (!window.isLong() && !range.isLong()) return;
-    const top = anchor.isWatchedAtEnd() && window.hasNewest() ? undefined : selection.visibleRows()[0]?.dataset.id;
-    const id = top === undefined ? (range.ids.at(-1) ?? 0) : Number(top);
-    if (top === undefined) window.toNewest();
-    else window.around(id);
+    const id = Number(selection.visibleRows()[0]?.dataset.id ?? Number.POSITIVE_INFINITY);
+    window.around(id);
     range.trimAround(id);
   }
 
