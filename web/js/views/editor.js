@@ -5,18 +5,22 @@
 
 import { renderMessage } from "../api/endpoints.js";
 import { fill, h } from "../lib/dom.js";
+import { names } from "../lib/storage.js";
 import { asBlock, placeOf } from "../lib/text_edits.js";
 import { t } from "../lib/words.js";
 import { keyName } from "../platform/keyboard.js";
 import { attachDrop, attachKeys, attachPaste } from "./editor_input.js";
 import { editorToolbar } from "./editor_toolbar.js";
+import { onDemand } from "./loading.js";
 import { contentElement } from "./message_content.js";
 import { showTimeDialog } from "./on_demand.js";
-import { removeInterrupted, startUploads } from "./uploads.js";
 
 /** @typedef {import("../../types/app.js").App} App */
 /** @typedef {import("../../types/app.js").Editor} Editor */
 /** @typedef {import("../lib/text_edits.js").Edit} Edit */
+
+const startUploads = onDemand(async () => (await import("./uploads.js")).startUploads);
+const removeInterrupted = onDemand(async () => (await import("./uploads.js")).removeInterrupted);
 
 /** Where fewer characters are left, their number is shown. */
 const SHOW_LEFT = 900;
@@ -128,7 +132,7 @@ export function createEditor(app, options) {
     },
     isEmpty: () => textarea.value.trim() === "",
     isOver: () => toolbar.left.classList.contains("is-over"),
-    isUploading: () => uploads.host.childElementCount > 0,
+    isUploading: uploads.isRunning,
     focus() {
       textarea.focus({ preventScroll: true });
       textarea.setSelectionRange(textarea.value.length, textarea.value.length);
@@ -174,7 +178,7 @@ function createUploadBox(app, textarea, { insertBlock, changed }) {
     multiple: true,
     hidden: true,
     onchange: () => {
-      start([...(input.files ?? [])]);
+      void start([...(input.files ?? [])]);
       input.value = "";
     },
   });
@@ -191,9 +195,19 @@ function createUploadBox(app, textarea, { insertBlock, changed }) {
     if (box === textarea) changed();
     else box.dispatchEvent(new Event("input"));
   }
-  removeInterrupted(app, replaceText);
+  if (names(`${app.store.selfId}/uploads/`).length > 0) void removeInterrupted(app, replaceText);
 
+  /** How many uploads wait for their module. */
+  let waiting = 0;
   /** @param {File[]} files */
-  const start = (files) => startUploads(app, files, { host, insert: insertBlock, replaceText });
-  return { host, input, start, choose: () => input.click() };
+  async function start(files) {
+    waiting += 1;
+    try {
+      await startUploads(app, files, { host, insert: insertBlock, replaceText });
+    } finally {
+      waiting -= 1;
+    }
+  }
+  const isRunning = () => waiting > 0 || host.childElementCount > 0;
+  return { host, input, start, isRunning, choose: () => input.click() };
 }
