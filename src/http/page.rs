@@ -1,9 +1,11 @@
 //! Small pages for people whose browser opens an address that belongs to no page of the client: a title, some sentences, and
 //! the way to the chat.
 
+use super::reply::{OtherReply, Reply};
 use crate::types::Language;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use bytes::Bytes;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use sha2::{Digest, Sha256};
 use std::sync::LazyLock;
@@ -26,6 +28,12 @@ static CONTENT_SECURITY_POLICY: LazyLock<String> = LazyLock::new(|| {
 /// Returns an inline style sheet or script, by its hash, as a source of a content security policy.
 pub fn hash_source(text: &str) -> String {
     format!("'sha256-{}'", STANDARD.encode(Sha256::digest(text.as_bytes())))
+}
+
+/// Leads to another page of this server. Browsers do not store the redirect.
+pub fn redirect(path: String) -> Reply {
+    let headers = vec![("Location", path), ("Cache-Control", "no-store".to_owned())];
+    Reply::other(OtherReply { status: 302, content_type: HTML, headers, body: Bytes::new() })
 }
 
 /// The page for an address that leads nowhere.

@@ -3,7 +3,6 @@
 use crate::domain::{mail, notices};
 use crate::http::{ApiError, ApiResult, OtherReply, Reply, RequestInfo, page};
 use crate::types::Language;
-use bytes::Bytes;
 use rusqlite::Connection;
 
 /// The language of a page: that of the browser, or else of the organization.
@@ -35,12 +34,6 @@ pub fn form(form: &page::Form<'_>) -> Reply {
     let status = if form.error.is_some() { 400 } else { 200 };
     let body = form.write().into();
     Reply::other(OtherReply { status, content_type: page::HTML, headers: page::form_headers(), body })
-}
-
-/// Leads to another page of this server.
-pub fn redirect(path: String) -> Reply {
-    let headers = vec![("Location", path), ("Cache-Control", "no-store".to_owned())];
-    Reply::other(OtherReply { status: 302, content_type: page::HTML, headers, body: Bytes::new() })
 }
 
 /// The page for an address that caused too many emails.

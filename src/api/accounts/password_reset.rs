@@ -1,6 +1,6 @@
 //! `/accounts/password/reset/`: an email with the link that sets a new password.
 
-use crate::api::accounts::pages::{by_mail, form, language_of, redirect, shown, too_many};
+use crate::api::accounts::pages::{by_mail, form, language_of, shown, too_many};
 use crate::domain::accounts::password;
 use crate::domain::mail::letters;
 use crate::domain::{realm, users};
@@ -73,7 +73,7 @@ pub async fn submit(call: Call<Anyone>, params: ResetForm) -> ApiResult<Reply> {
         return Ok(too_many(language, &error));
     }
     call.write(move |tx, _| send(tx, &email)).await?;
-    Ok(redirect("/accounts/password/reset/done/".to_owned()))
+    Ok(page::redirect("/accounts/password/reset/done/".to_owned()))
 }
 
 fn send(tx: &mut Tx<'_>, email: &str) -> ApiResult<()> {

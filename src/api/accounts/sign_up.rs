@@ -1,6 +1,6 @@
 //! Sign-up with a proven address: `/register/`, and the pages after it. The link in the email leads to `/join/{key}/`.
 
-use crate::api::accounts::pages::{dead_link, form, language_of, redirect, shown, too_many};
+use crate::api::accounts::pages::{dead_link, form, language_of, shown, too_many};
 use crate::domain::allowed_domains::check_may_join;
 use crate::domain::invites::record::InviteRow;
 use crate::domain::users::{emails, names};
@@ -132,7 +132,7 @@ pub async fn submit(call: Call<Anyone>, params: SignUpForm) -> ApiResult<Reply> 
         invites::sign_up::ask(tx, &email, reusable)
     };
     call.write(job).await?;
-    Ok(redirect(format!("/accounts/send_confirm/?{query}")))
+    Ok(page::redirect(format!("/accounts/send_confirm/?{query}")))
 }
 
 /// `GET /accounts/send_confirm/`: says that an email is on its way.
@@ -158,5 +158,5 @@ pub fn confirm(read: &Read<'_, Anyone>, params: KeyParams) -> ApiResult<Reply> {
         read.app.rate_limiter.count_wrong_key(read.info.peer, &read.app.clock)?;
         return Ok(dead_link(language_of(read, read.info)?));
     }
-    Ok(redirect(format!("/join/{}/", params.key)))
+    Ok(page::redirect(format!("/join/{}/", params.key)))
 }

@@ -12,7 +12,7 @@ use crate::domain::sign_up::{Unusable, find_invitation};
 use crate::domain::users::passwords;
 use crate::domain::users::passwords::OnBehalfOf;
 use crate::domain::{images, mail, notices, realm, rows};
-use crate::http::page::HTML;
+use crate::http::page::{HTML, redirect};
 use crate::http::{Anyone, ApiResult, Call, OtherReply, Read, Reply, RequestInfo};
 use crate::oidc::Provider;
 use crate::types::Language;
@@ -159,9 +159,7 @@ fn needs_proof(connection: &Connection, invite: &InviteRow) -> ApiResult<bool> {
 /// Redirects to the page that asks for the address.
 fn prove_address(key: &str) -> Reply {
     let key: String = key.chars().filter(char::is_ascii_alphanumeric).collect();
-    let headers =
-        vec![("Location", format!("/register/?invite={key}")), ("Cache-Control", "no-store".to_owned())];
-    Reply::other(OtherReply { status: 302, content_type: HTML, headers, body: bytes::Bytes::new() })
+    redirect(format!("/register/?invite={key}"))
 }
 
 /// Loads the organization's name and icon, and chooses the language of the page: that of the browser, or else of the

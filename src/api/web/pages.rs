@@ -1,9 +1,9 @@
 //! Pages and files of the web client over HTTP.
 
 use crate::api::web::assets::{Asset, find};
+use crate::http::page::redirect;
 use crate::http::params::NoParams;
-use crate::http::{self, Anyone, ApiError, ApiResult, OtherReply, Read, Reply};
-use bytes::Bytes;
+use crate::http::{Anyone, ApiError, ApiResult, OtherReply, Read, Reply};
 use serde::Deserialize;
 use teamchat_markdown::encode_fragment;
 
@@ -46,11 +46,6 @@ pub fn start(read: &Read<'_, Anyone>, params: StartParams) -> ApiResult<Reply> {
 pub fn to_login(read: &Read<'_, Anyone>, params: NoParams) -> ApiResult<Reply> {
     page(read, params)?;
     Ok(redirect("/login/".to_owned()))
-}
-
-fn redirect(location: String) -> Reply {
-    let headers = vec![("Location", location), ("Cache-Control", "no-store".to_owned())];
-    Reply::other(OtherReply { status: 302, content_type: http::page::HTML, headers, body: Bytes::new() })
 }
 
 /// `GET /login/`, and the other paths of the page. Clients that accept no HTML get the error of a path that does not exist.
