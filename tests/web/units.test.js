@@ -113,6 +113,7 @@ describe("writing", () => {
     const counts = (...texts) => texts.map((text) => manyMentioned(store, topic(10, "a"), text));
     assert.deepEqual(counts("x@**all**", "@**channel**", "@**stream**", "@**Ada**", "so @**Ada** and @**all**"), [null, 16, 16, null, 16]);
     assert.deepEqual(counts("```quote\n@**all**\n```", "> see @**all**", "```\n@**all**\n```\n@**all**"), [null, null, 16]);
+    assert.deepEqual(counts("```spoiler End\n@**all**\n```", "````quote\n```spoiler\n@**all**\n```\n````"), [16, null]);
     store.state.realm_can_mention_many_users_group = { direct_members: [2], direct_subgroups: [] };
     const reason = "You do not have permission to mention everyone in this channel.";
     assert.deepEqual([10, 11].map((id) => remark(store, topic(id, "a"), "@**all**")), [{ kind: "refused", reason }, null]);

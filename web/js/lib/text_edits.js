@@ -76,17 +76,18 @@ const OPENING = /^(`{3,}|~{3,}) *(\{?\.?[\w+,./#-][^`~]*)?$/;
 const NO_CODE = /^\{?\.?(quoted?|spoiler)(?![\w+,./#-])/i;
 
 /** The fences that are open at the end of a text, the innermost last. As on the server, a line with exactly the same characters
- * closes a fence.
+ * closes a fence, and mentions in spoilers notify.
  * @param {string} text */
 export function openFences(text) {
-  /** @type {{ fence: string, isCode: boolean }[]} */
+  /** @type {{ fence: string, isCode: boolean, isSpoiler: boolean }[]} */
   const open = [];
   for (const line of text.split("\n")) {
     const inner = open.at(-1);
     if (line.trimEnd() === inner?.fence) open.pop();
     else if (!inner?.isCode) {
       const [, fence, kind = ""] = OPENING.exec(line) ?? [];
-      if (fence) open.push({ fence, isCode: !NO_CODE.test(kind) });
+      const block = NO_CODE.exec(kind)?.[1].toLowerCase();
+      if (fence) open.push({ fence, isCode: block === undefined, isSpoiler: block === "spoiler" });
     }
   }
   return open;

@@ -27,7 +27,8 @@ const WILDCARDS = ["all", "everyone", "channel", "stream"];
 /** The mentions of a text that notify: those in quotations and code do not. @param {string} text @returns {{ name: string, id: number | null }[]} */
 const mentionsIn = (text) =>
   [...text.matchAll(MENTION)].flatMap(({ 1: name, 2: id, index }) => {
-    const isQuoted = text.slice(text.lastIndexOf("\n", index) + 1).startsWith(">") || openFences(text.slice(0, index)).length > 0;
+    const isInQuote = text.slice(text.lastIndexOf("\n", index) + 1).startsWith(">");
+    const isQuoted = isInQuote || openFences(text.slice(0, index)).some(({ isSpoiler }) => !isSpoiler);
     return isQuoted ? [] : [{ name, id: id === undefined ? null : Number(id) }];
   });
 
