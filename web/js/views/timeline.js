@@ -125,7 +125,7 @@ export function createTimeline(app, terms) {
     shorten();
     const rows = timelineRows(store, window.ids(), model);
     const outgoing = window.hasNewest() ? outgoingTo(app, model.destination) : [];
-    anchor.setFollows(window.hasNewest());
+    if (window.hasNewest()) anchor.setFollows(true);
     anchor.preserve(() => {
       items.set([...rows.map((row) => ({ row, epoch: model.epoch })), ...outgoing.map((item) => ({ outgoing: item, state: item.state }))]);
       numberRows(list, window.hasOldest() && window.hasNewest());
@@ -133,6 +133,8 @@ export function createTimeline(app, terms) {
       scrollWideFormulas(list);
       showTop(rows.length === 0);
     });
+    // It has followed to the first of more messages than there are rows for.
+    anchor.setFollows(window.hasNewest());
     list.setAttribute("aria-busy", String(!range.isLoaded));
     resumeEdits();
     if (model.isReady) afterScroll();
