@@ -6,12 +6,12 @@
 import { t } from "../lib/words.js";
 import { presenceOf } from "../store/users.js";
 import { channelOfRoute } from "./narrow.js";
+import { collator } from "./sidebar_items.js";
 
 /** @typedef {import("../store/store.js").Store} Store */
 /** @typedef {import("../../types/api.js").User} User */
 /** @typedef {{ user: User, presence: "active" | "idle" | "offline", status: import("../../types/api.js").Status | undefined }} Person */
 
-const collator = new Intl.Collator(undefined, { sensitivity: "base", numeric: true });
 const RANK = { active: 0, idle: 1, offline: 2 };
 
 /** From this number of people on, those who are offline and elsewhere are found by their names only. */
