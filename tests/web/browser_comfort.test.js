@@ -284,6 +284,13 @@ describe("the inbox", () => {
     await untilFolded();
     await typeInto(cleo, "[aria-label='Filter the inbox']", "Ada");
     await untilText(cleo, ".inbox__list .conversation", "Ada");
+    // That changes nothing of what is folded.
+    await click(cleo, "[data-section=dm]");
+    await onElement(cleo, "[aria-label='Filter the inbox']", (input) => {
+      input.value = "";
+      input.dispatchEvent(new Event("input"));
+    });
+    await untilFolded();
   });
 });
 

@@ -62,7 +62,8 @@ export function createInbox(app) {
     const row = read && sections.flatMap((section) => section.rows).find((one) => one.key === read);
     if (row) void session.markNarrowRead(row.terms, store.unread.get(row.key) ?? []);
     const key = closest(event, "[data-section]")?.dataset.section;
-    if (!key) return;
+    // With a filter, all sections are unfolded.
+    if (!key || state.filter.peek() !== "") return;
     const next = new Set(state.folded.peek());
     if (!next.delete(key)) next.add(key);
     keep("inbox/folded", JSON.stringify([...next]));
