@@ -356,6 +356,23 @@ describe("a mention", () => {
     await ada.keyboard.type("@Za");
     await untilAllEqual(ada, ".completions .completion__label", (labels) => labels.map((label) => label.textContent), ["Zara", "Zane"]);
   });
+
+  it("asks once for the people of a channel, also where the server refuses them", async () => {
+    const { id } = await bench.server.send("Ada", "design", "crew", "Ready?");
+    const ada = await as("Ada", "#feed");
+    ada.expected.push(/400/);
+    let asked = 0;
+    await intercept(ada, (request) => new URL(request.url()).pathname.endsWith("/members") && ++asked && [400, { result: "error", msg: "Not for you", code: "BAD_REQUEST" }]);
+    await pressOn(ada, `[data-id="${id}"]`, "r");
+    await untilFocus(ada, ".composer .editor__text");
+    for (const key of "@Cle") {
+      await ada.keyboard.press(key);
+      // What a key asks for is asked before this.
+      await ada.evaluate(async () => (await fetch("/api/v1/server_settings")).text());
+    }
+    await untilText(ada, ".completions .completion__label", "Cleo");
+    assert.equal(asked, 1);
+  });
 });
 
 describe("a profile", () => {

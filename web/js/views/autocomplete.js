@@ -41,12 +41,16 @@ export function attachAutocomplete(app, textarea, context, { replace, chooseTime
     textarea.removeAttribute("aria-controls");
   }
 
+  const isMention = () => trigger?.kind === "mention" || trigger?.kind === "silent";
+
   function update() {
+    const wasMention = isMention();
     trigger = textarea.selectionStart === textarea.selectionEnd ? triggerAt(textarea.value, textarea.selectionStart) : null;
     if (!trigger) return close();
     if (trigger.kind === "emoji") void loadEmoji(app).then(() => trigger?.kind === "emoji" && show());
-    const isMention = () => trigger?.kind === "mention" || trigger?.kind === "silent";
-    if (isMention() && context.channel !== null) void app.session.needSubscribers(context.channel)?.then(() => isMention() && show());
+    // Once, not with each key: the server may refuse the list.
+    if (isMention() && !wasMention && context.channel !== null)
+      void app.session.needSubscribers(context.channel)?.then(() => isMention() && show());
     if (trigger.kind === "topic") {
       const channel = trigger.channel ? channelByName(app.store, trigger.channel)?.stream_id : context.channel;
       if (channel !== undefined && channel !== null) void app.session.needTopics(channel)?.then(() => trigger?.kind === "topic" && show());
