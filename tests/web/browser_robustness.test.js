@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { axeViolations, click, clickText, countOf, enter, eventually, intercept, IS_FIREFOX, onElement, onElements, pressOn, setUp, typeInto, until, untilAllEqual, untilEqual, untilStable, untilText, untilToast, wake } from "./harness.js";
+import { axeViolations, click, clickText, compose, countOf, enter, eventually, intercept, IS_FIREFOX, onElement, onElements, pressOn, setUp, typeInto, until, untilAllEqual, untilEqual, untilStable, untilText, untilToast, wake } from "./harness.js";
 
 const bench = setUp();
 const { as, at, go } = bench;
@@ -277,6 +277,29 @@ describe("a report of presence that fails", () => {
       await wake(ada);
       assert.equal(reports.at(-1), "false");
     });
+  });
+});
+
+describe("a message that something before the server refuses", () => {
+  it("is sent again after a pause, although the connection works", async () => {
+    const ada = await as("Ada", await at("general", "filtered"));
+    await ada.waitForSelector(".composer .editor__text", { visible: true });
+    await ada.evaluate(() => {
+      const { fetch } = window;
+      Object.assign(window, { sends: [], refuses: true });
+      window.fetch = async (path, options) => {
+        if (!window.refuses || options?.method !== "POST" || !path.endsWith("/json/messages")) return fetch(path, options);
+        window.sends.push(performance.now());
+        return new Response("<p>Forbidden</p>", { status: 403 });
+      };
+    });
+    await compose(ada, "A text that a filter dislikes");
+    // The first time at once, since the connection may have been dead.
+    await until(ada, () => window.sends.length > 2);
+    const [first, , third] = await ada.evaluate(() => window.sends);
+    assert.ok(third - first > 2900, `${third - first} ms`);
+    await ada.evaluate(() => { window.refuses = false; });
+    await ada.waitForSelector(".message-row[data-own]:not([data-state])");
   });
 });
 

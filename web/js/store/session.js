@@ -8,6 +8,7 @@ import * as api from "../api/endpoints.js";
 import { createEventQueue } from "../api/event_queue.js";
 import { signal } from "../lib/signal.js";
 import { keep, kept, names, whenKeptElsewhere } from "../lib/storage.js";
+import { throttle } from "../lib/timing.js";
 import { t } from "../lib/words.js";
 import { destinationOf } from "./conversations.js";
 import { createDeletions } from "./deletions.js";
@@ -225,8 +226,9 @@ export function createSession({ matches, requestTerms, tabs }) {
         const place = type === "stream" ? { type: "channel", to: to[0], topic } : { type: "direct", to };
         return api.sendMessage({ ...place, content, queue_id: queueId, local_id: localId });
       },
-      // The open poll may be as dead as the request that failed, and say nothing of it.
-      onUnsure: () => queue.kick(),
+      // The open poll may be as dead as the request that failed, and say nothing of it. If it works, the message is sent again at once:
+      // what refuses only messages, as a filter of a proxy, is not asked without a pause.
+      onUnsure: throttle(() => queue.kick(), SEND_PAUSE),
       onSent: ({ localId, destination }, id) => {
         if (store.messages.byId.has(id)) return outbox.confirm(localId, id);
         // Channels that one is not in have no events.
