@@ -1,11 +1,11 @@
-//! Pictures, films and sounds of other sites, for pages that load nothing from elsewhere.
+//! Pictures, videos and sounds of other sites, for pages that load nothing from elsewhere.
 
 use crate::domain::messages::plain_text::attribute;
 use crate::types::pattern;
 use regex::{Captures, Regex};
 use std::sync::LazyLock;
 
-/// Replaces pictures, films and sounds of other sites with links, in HTML that the renderer of messages wrote. A preview is removed
+/// Replaces pictures, videos and sounds of other sites with links, in HTML that the renderer of messages wrote. A preview is removed
 /// if the text has its link.
 pub fn as_links(rendered: &str) -> String {
     static PREVIEW: LazyLock<Regex> = LazyLock::new(|| {
