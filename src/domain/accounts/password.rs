@@ -97,8 +97,8 @@ pub fn is_current(connection: &Connection, user_id: UserId, verified_hash: Optio
     Ok(users::password_hash(connection, user_id)?.as_deref() == verified_hash)
 }
 
-/// Sets a password on behalf of another person. Ends all API keys and sessions of the user, the reset links for and by them and
-/// the link that changes their address, and notifies them.
+/// Sets a password on behalf of another person. Ends the reset links for the user, all their API keys and sessions, and what was
+/// requested with them ([`logins::end_all`]), and notifies them.
 pub fn set(tx: &mut Tx<'_>, user: &UserRow, hash: &str, by: PasswordSetBy) -> ApiResult<()> {
     users::set_password(tx, user.user_id, hash)?;
     delete_resets(tx, user.user_id)?;
@@ -108,8 +108,8 @@ pub fn set(tx: &mut Tx<'_>, user: &UserRow, hash: &str, by: PasswordSetBy) -> Ap
     notices::security::password_set(tx, user.user_id, by, lost_addresses)
 }
 
-/// Sets the password that a user chose, ends all other API keys and sessions, the reset links for and by the user and the link that
-/// changes their address, and notifies the user.
+/// Sets the password that a user chose. Ends the reset links for the user, all their other API keys and sessions, and what was
+/// requested with them ([`logins::end_others`]), and notifies them.
 pub fn change_own(tx: &mut Tx<'_>, caller: &Caller, hash: &str) -> ApiResult<()> {
     users::set_password(tx, caller.user_id, hash)?;
     delete_resets(tx, caller.user_id)?;
