@@ -55,17 +55,12 @@ fn help(read: &Read<'_, Anyone>, params: HelpParams) -> ApiResult<Reply> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '/');
     let has_name = params.path.len() <= MAX_PATH && params.path.chars().all(is_plain);
     let name = if has_name { params.path.trim_matches('/') } else { "" };
-    Ok(redirect(format!("{HELP_CENTER}{name}")))
+    Ok(page::redirect(format!("{HELP_CENTER}{name}")))
 }
 
 /// `GET /integrations/{path}`: a redirect to the list of integrations in the book. One page has all of them.
 fn integrations(_read: &Read<'_, Anyone>, _params: HelpParams) -> ApiResult<Reply> {
-    Ok(redirect("/help/integrations".to_owned()))
-}
-
-fn redirect(location: String) -> Reply {
-    let headers = vec![("Location", location)];
-    Reply::other(OtherReply { status: 302, content_type: page::HTML, headers, body: Bytes::new() })
+    Ok(page::redirect("/help/integrations".to_owned()))
 }
 
 /// The reply with a file of the book.

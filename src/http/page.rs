@@ -30,9 +30,9 @@ pub fn hash_source(text: &str) -> String {
     format!("'sha256-{}'", STANDARD.encode(Sha256::digest(text.as_bytes())))
 }
 
-/// Leads to another page of this server. Browsers do not store the redirect.
-pub fn redirect(path: String) -> Reply {
-    let headers = vec![("Location", path), ("Cache-Control", "no-store".to_owned())];
+/// Redirects to another page. Browsers do not store the redirect.
+pub fn redirect(location: String) -> Reply {
+    let headers = vec![("Location", location), ("Cache-Control", "no-store".to_owned())];
     Reply::other(OtherReply { status: 302, content_type: HTML, headers, body: Bytes::new() })
 }
 
