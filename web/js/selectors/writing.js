@@ -97,7 +97,7 @@ export function manyMentioned(store, destination, text) {
 
 /** The people whom a text mentions, and who are not in the channel: they are not notified. Empty while its people are not known.
  * @param {Store} store @param {Destination | null} destination @param {string} text @returns {number[]} */
-export function outsidersOf(store, destination, text) {
+function outsidersOf(store, destination, text) {
   const people = store.subscribers.get(channelOfDestination(destination) ?? 0);
   if (!people) return [];
   /** @type {Set<number>} */

@@ -243,7 +243,7 @@ function body(app, message, match) {
 }
 
 /** Whether a message may be higher than what is shown at first, by its HTML. Only such messages are measured. @param {string} html */
-export function mayBeHigh(html) {
+function mayBeHigh(html) {
   const breaks = html.split("\n").length;
   if (breaks > MANY_LINES || html.length > 20 * LINE * MANY_LINES) return true;
   const pictures = html.match(/class="(?:message_inline|message_embed|inline-image|katex-display)|<(?:video|audio)/g)?.length ?? 0;
