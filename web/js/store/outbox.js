@@ -26,8 +26,8 @@ import { draftKey } from "./drafts.js";
 /** @param {{ send: (message: OutgoingMessage) => Promise<{ id: number }>, queueId: () => string | null, isFinal: (error: any) => boolean,
  *   pauseAfter?: (error: unknown) => number | null, entries: Entries, tabs: Tabs, onSent?: (message: OutgoingMessage, id: number) => void,
  *   onUnsure?: () => void }} how
- *   `pauseAfter`: milliseconds after which it is sent again, if the server could not take it now; null if there was no answer, and
- *   `connected` tells when. */
+ *   `pauseAfter`: milliseconds after which it is sent again, if the server could not take it now; null if there was no answer: it is
+ *   sent again when `connected` is called. */
 export function createOutbox({ send, queueId, isFinal, pauseAfter = () => null, entries, tabs, onSent, onUnsure }) {
   /** @type {OutgoingMessage[]} */
   let items = [];

@@ -92,7 +92,7 @@ export function createScrollAnchor(scroller, list) {
   const seeAll = () => {
     if (newestSeen !== null) newestSeen = newestShown();
   };
-  // Some browsers scroll without the focus: somebody reads.
+  // Some browsers scroll without the focus: the user reads.
   for (const type of ["wheel", "touchmove"]) scroller.addEventListener(type, seeAll, { passive: true });
   const observer = new ResizeObserver(() => restore());
   observer.observe(list);
@@ -110,12 +110,12 @@ export function createScrollAnchor(scroller, list) {
     setFollows(value) {
       follows = value;
     },
-    /** Whether somebody looks at the messages that arrive. @param {boolean} value */
+    /** Whether the user looks at the messages that arrive. @param {boolean} value */
     setWatched(value) {
       newestSeen = value ? null : (newestSeen ?? newestShown());
     },
     isAtEnd: () => distanceToEnd() <= SLACK,
-    /** Whether somebody looks at the end. */
+    /** Whether the user looks at the end. */
     isWatchedAtEnd: () => newestSeen === null && distanceToEnd() <= SLACK,
     toEnd() {
       seeAll();
