@@ -82,6 +82,18 @@ export function computed(compute) {
   };
 }
 
+/** A value of each of several objects that is computed once for all that read it, and again after something that it depends on has
+ * changed. @template {object} O @template T @param {(object: O) => T} compute @returns {(object: O) => T} */
+export function computedOf(compute) {
+  /** @type {WeakMap<O, ReadSignal<T>>} */
+  const known = new WeakMap();
+  return (object) => {
+    const found = known.get(object) ?? computed(() => compute(object));
+    known.set(object, found);
+    return found.value;
+  };
+}
+
 /** A value that is computed after each change, of which others hear only where it is another. For views: it ends with their scope.
  * @template T @param {() => T} compute @returns {ReadSignal<T>} */
 export function distinct(compute) {

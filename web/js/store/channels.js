@@ -3,7 +3,7 @@
  * @module
  */
 
-import { computed } from "../lib/signal.js";
+import { computedOf } from "../lib/signal.js";
 import { t } from "../lib/words.js";
 import { noteTopic, topicKey } from "./conversations.js";
 
@@ -67,26 +67,18 @@ export function toggledMute(store, streamId, topic) {
   return policy === MUTED ? INHERIT : MUTED;
 }
 
-/** The channels with topics that have a policy. @type {WeakMap<Store, import("../lib/signal.js").ReadSignal<Set<number>>>} */
-const withPolicies = new WeakMap();
-
-/** @param {Store} store @param {number} streamId */
-function hasPolicies(store, streamId) {
-  const find = () => {
-    store.on("userTopics");
-    return new Set([...store.userTopics.keys()].map((key) => Number(key.split("/")[1])));
-  };
-  const known = withPolicies.get(store) ?? computed(find);
-  withPolicies.set(store, known);
-  return known.value.has(streamId);
-}
+/** The channels with topics that have a policy. */
+const withPolicies = computedOf((/** @type {Store} */ store) => {
+  store.on("userTopics");
+  return new Set([...store.userTopics.keys()].map((key) => Number(key.split("/")[1])));
+});
 
 /** The topic that a click on a channel opens: the latest one that is not muted, if its topics are known. In a muted channel, unmuted and
  * followed topics come first. @param {Store} store @param {number} streamId @returns {string | undefined} */
 export function topTopic(store, streamId) {
   const topics = store.topics.get(streamId) ?? [];
   // In a large organization, this is asked for each channel after each message.
-  if (!hasPolicies(store, streamId)) return topics[0]?.name;
+  if (!withPolicies(store).has(streamId)) return topics[0]?.name;
   const top =
     topics.find(({ name }) => !isTopicMuted(store, streamId, name)) ??
     topics.find(({ name }) => policyOf(store, streamId, name) !== MUTED) ??

@@ -3,7 +3,7 @@
  * @module
  */
 
-import { computed } from "../lib/signal.js";
+import { computedOf } from "../lib/signal.js";
 import { channelOf, FOLLOWED, INHERIT, isMutedBy, MUTED } from "./channels.js";
 import { directKey, noteTopic, topicOfKey } from "./conversations.js";
 
@@ -108,22 +108,13 @@ export const unreadCount = (store, key) => store.unread.get(key)?.size ?? 0;
 
 /** A value that is computed once for all that read it until something in one of the areas changes.
  * @template T @param {(store: Store) => T} compute @returns {(store: Store) => T} */
-function derived(compute) {
-  /** @type {WeakMap<Store, import("../lib/signal.js").ReadSignal<T>>} */
-  const known = new WeakMap();
-  return (store) => {
-    const found =
-      known.get(store) ??
-      computed(() => {
-        store.on("unread");
-        store.on("channels");
-        store.on("userTopics");
-        return compute(store);
-      });
-    known.set(store, found);
-    return found.value;
-  };
-}
+const derived = (compute) =>
+  computedOf((/** @type {Store} */ store) => {
+    store.on("unread");
+    store.on("channels");
+    store.on("userTopics");
+    return compute(store);
+  });
 
 /** The topics with unread messages, of subscribed channels. */
 export const unreadTopics = derived(findUnreadTopics);
