@@ -580,7 +580,7 @@ describe("the session", () => {
     for (const page of [one, two]) page.expected.push(/401/);
     await go(one, "#settings/devices");
     // Each button says what it ends.
-    await untilAllEqual(one, "dialog .row button", (buttons) => buttons.every(({ ariaLabel, title }) => /^Log out \S/.test(ariaLabel) && /^Since/.test(title)), true);
+    await untilAllEqual(one, "dialog .row button", (buttons) => buttons.length > 0 && buttons.every(({ ariaLabel, title }) => /^Log out \S/.test(ariaLabel) && /^Since/.test(title)), true);
     await clickText(one, "dialog .button--danger", "Log out all other devices");
     await clickText(one, "dialog.dialog--small .button--danger", "Log out");
     await until(one, () => document.querySelectorAll(".row").length === 1);
