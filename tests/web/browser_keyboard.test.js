@@ -117,8 +117,7 @@ describe("a key", () => {
     await untilText(ada, ".inbox__list .conversation", "inbox one");
     const marks = () => onElements(ada, ".inbox__list [aria-label^='Mark inbox']", (buttons) => buttons.length);
     await eventually(async () => assert.equal(await marks(), 3));
-    await focusOn(ada, ".inbox__list [aria-label^='Mark inbox']");
-    await ada.keyboard.press("Enter");
+    await pressOn(ada, ".inbox__list [aria-label^='Mark inbox']", "Enter");
     await eventually(async () => assert.equal(await marks(), 2));
     await untilFocus(ada, ".inbox__list [aria-label^='Mark ']");
   });
@@ -216,8 +215,7 @@ describe("a key", () => {
     await typeInto(ada, ".people input", "Bob");
     await untilText(ada, ".people li", "Bob");
     await convert(".people input");
-    await focusOn(ada, "body");
-    await ada.keyboard.press("x");
+    await pressOn(ada, "body", "x");
     await untilFocus(ada, ".composer__to input");
     await ada.keyboard.type("Bo");
     await untilText(ada, ".composer__to .completion__label", "Bob");
