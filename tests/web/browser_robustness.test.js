@@ -436,10 +436,12 @@ describe("a view that is left open", () => {
     await focus(ada, false);
     const more = await sendLines("away", 90, 150);
     await ada.waitForSelector(`[data-id="${more.at(-1)}"]`);
-    await onElement(ada, ".timeline__scroller", (scroller) => {
+    // The page learns with the next frame that it has scrolled.
+    await onElement(ada, ".timeline__scroller", (scroller) => new Promise((resolve) => {
+      scroller.addEventListener("scroll", () => resolve(), { once: true });
       scroller.dispatchEvent(new WheelEvent("wheel"));
       scroller.scrollTop = scroller.scrollHeight;
-    });
+    }));
     const [latest] = await sendLines("away", 150, 151);
     await untilEqual(ada, `[data-id="${latest}"]`, isOnScreen, true);
   });
