@@ -7,6 +7,7 @@ import { createMemo } from "../../web/js/lib/memo.js";
 import { distinct, effect, flush, scope, signal } from "../../web/js/lib/signal.js";
 import { actionOfEnter, asBlock, asCode, fenced, hasEnd, isInCode, nextItem, openFences, pastedLink, placeOf, prefixed, sendHint, wrapped } from "../../web/js/lib/text_edits.js";
 import { relativeTime } from "../../web/js/lib/time.js";
+import { setLocale } from "../../web/js/lib/words.js";
 import { clamped, moved, pinch, WHOLE, zoomed } from "../../web/js/lib/zoom.js";
 import { completionsFor } from "../../web/js/selectors/completions.js";
 import { channelChoices, channelText, topicChoices, userChoices } from "../../web/js/selectors/choices.js";
@@ -1066,6 +1067,8 @@ describe("deleting a message", () => {
 
 describe("times in lists", () => {
   it("are those of the clock for 24 hours, and days after that", () => {
+    // Without one, names of days and months are in the language of the machine.
+    setLocale("en", []);
     const at = (...parts) => new Date(2026, ...parts).getTime() / 1000;
     const now = at(4, 13, 9, 0);
     const shown = (...parts) => relativeTime(at(...parts), true, now);
