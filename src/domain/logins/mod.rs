@@ -82,26 +82,31 @@ pub async fn save_uses(app: &App) -> ApiResult<()> {
 /// a bot as the sender. The other addresses remain: programs and other people use them, and the end of one device is often no
 /// theft. They end with all keys and sessions.
 pub fn end_requested(tx: &Tx<'_>, user_id: UserId) -> ApiResult<()> {
+    end_requested_links(tx, user_id)?;
+    Ok(mail_addresses::forget_with_sender(tx, user_id)?)
+}
+
+fn end_requested_links(tx: &Tx<'_>, user_id: UserId) -> ApiResult<()> {
     mail::confirmation::delete_of_user(tx, user_id)?;
     tx.prepare_cached("DELETE FROM password_reset WHERE created_by = ?1")?.execute([user_id])?;
-    Ok(mail_addresses::forget_with_sender(tx, user_id)?)
+    Ok(())
 }
 
 /// Ends all API keys and sessions of a user, and what was requested with them. Returns whether email addresses of channels ended.
 pub fn end_all(tx: &Tx<'_>, user_id: UserId) -> ApiResult<bool> {
-    let lost_addresses = mail_addresses::forget_channels(tx, user_id)?;
-    end_requested(tx, user_id)?;
-    keys::revoke_others(tx, user_id, None)?;
-    sessions::end_others(tx, user_id, None)?;
-    Ok(lost_addresses)
+    end_all_but(tx, user_id, None)
 }
 
 /// Ends all API keys and sessions of the caller but the one that asks, and what was requested with them. Returns whether email
 /// addresses of channels ended.
 pub fn end_others(tx: &Tx<'_>, caller: &Caller) -> ApiResult<bool> {
-    let lost_addresses = mail_addresses::forget_channels(tx, caller.user_id)?;
-    end_requested(tx, caller.user_id)?;
-    keys::revoke_others(tx, caller.user_id, caller.credential.api_key_id())?;
-    sessions::end_others(tx, caller.user_id, caller.credential.session_id())?;
+    end_all_but(tx, caller.user_id, Some(caller.credential))
+}
+
+fn end_all_but(tx: &Tx<'_>, user_id: UserId, kept: Option<Credential>) -> ApiResult<bool> {
+    let lost_addresses = mail_addresses::forget_channels(tx, user_id)?;
+    end_requested_links(tx, user_id)?;
+    keys::revoke_others(tx, user_id, kept.and_then(Credential::api_key_id))?;
+    sessions::end_others(tx, user_id, kept.and_then(Credential::session_id))?;
     Ok(lost_addresses)
 }
