@@ -3,7 +3,7 @@
 use crate::api::digest::activity::{Activity, TopicActivity};
 use crate::auth::Ctx;
 use crate::domain::access::channels::has_metadata_access;
-use crate::domain::access::users::{Accessible, UNKNOWN_USER};
+use crate::domain::access::users::Accessible;
 use crate::domain::mail::{Body, Kind, Letter};
 use crate::domain::messages::mail_content::{self, Surroundings};
 use crate::domain::messages::markup::Location;
@@ -182,8 +182,7 @@ impl Writer<'_> {
         let note = self.language.t("open the chat to read the hidden text");
         let around = Surroundings { url: &self.url, spoiler_note: note };
         for message in messages {
-            let is_known = self.accessible.contains(message.sender_id);
-            let sender = if is_known { message.sender_full_name.as_str() } else { UNKNOWN_USER };
+            let sender = message.sender_name(&self.accessible);
             let text = format!("{sender}:\n{}", mail_content::text(&message.content, around));
             body = body.part(&text, &mail_content::html(&message.rendered_content, Some(sender), around));
         }

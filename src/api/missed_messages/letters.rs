@@ -313,7 +313,7 @@ impl Writer<'_> {
         let around = Surroundings { url: &self.setup.url, spoiler_note: note };
         let is_named = !matches!(bucket.conversation, Conversation::Direct(..));
         let begins = is_named && contents.last_sender != Some(message.sender_id);
-        let sender = self.name_of(message);
+        let sender = message.sender_name(&self.accessible);
         let mut text = mail_content::text(&message.content, around);
         if begins {
             text = format!("{sender}:\n{text}");
@@ -322,11 +322,6 @@ impl Writer<'_> {
         contents.body = std::mem::take(&mut contents.body).part(&text, &html);
         contents.last_sender = Some(message.sender_id);
         true
-    }
-
-    /// The sender's name, unless the reader must not know it.
-    fn name_of<'m>(&self, message: &'m MessageRow) -> &'m str {
-        if self.accessible.contains(message.sender_id) { &message.sender_full_name } else { UNKNOWN_USER }
     }
 
     /// The messages shortly before a message in its topic, but those of people whom the reader has muted.
@@ -357,7 +352,7 @@ impl Writer<'_> {
                 let channel = stream.map(|stream| stream.name).unwrap_or_default();
                 Subject::Topic { channel, topic: message.topic() }
             }
-            Conversation::Direct(..) => Subject::Direct(self.name_of(message).to_owned()),
+            Conversation::Direct(..) => Subject::Direct(message.sender_name(&self.accessible).to_owned()),
             _ => {
                 let mut others = direct_user_ids(&ctx, message.recipient_id)?.unwrap_or_default();
                 others.retain(|user_id| *user_id != ctx.caller.user_id);

@@ -2,7 +2,7 @@
 
 use crate::auth::Ctx;
 use crate::domain::access;
-use crate::domain::access::users::{Accessible, UNKNOWN_USER};
+use crate::domain::access::users::Accessible;
 use crate::domain::bots::Service;
 use crate::domain::messages::record::MessageRow;
 use crate::domain::messages::serialize::{MessageFormat, write_one};
@@ -81,8 +81,7 @@ fn form(
     };
     let stream = crate::domain::rows::channel::by_id(connection, stream_id)?
         .ok_or_else(|| ApiError::internal("the channel of a message has no row"))?;
-    let is_known = Accessible::to(connection, caller)?.contains(message.sender_id);
-    let sender = if is_known { message.sender_full_name.as_str() } else { UNKNOWN_USER };
+    let accessible = Accessible::to(connection, caller)?;
     let time = message.timestamp.to_string();
     let body = form_urlencoded::Serializer::new(String::new())
         .append_pair("token", &service.token)
@@ -93,7 +92,7 @@ fn form(
         .append_pair("thread_ts", &time)
         .append_pair("timestamp", &time)
         .append_pair("user_id", &format!("U{}", message.sender_id))
-        .append_pair("user_name", sender)
+        .append_pair("user_name", message.sender_name(&accessible))
         .append_pair("text", &message.content)
         .append_pair("trigger_word", &row.trigger)
         .append_pair("service_id", &row.bot_id.to_string())

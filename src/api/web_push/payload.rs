@@ -3,7 +3,7 @@
 use crate::api::web_push::encryption::MAX_PLAINTEXT_LENGTH;
 use crate::api::web_push::queue::NotificationRow;
 use crate::auth::Ctx;
-use crate::domain::access::users::{Accessible, UNKNOWN_USER};
+use crate::domain::access::users::Accessible;
 use crate::domain::messages::markup::Location;
 use crate::domain::messages::plain_text;
 use crate::domain::messages::record::MessageRow;
@@ -189,8 +189,9 @@ impl Description {
     /// Describes a message to the caller, who is notified of it.
     pub fn of(ctx: Ctx<'_>, notified: &Notifiable) -> ApiResult<Self> {
         let Notifiable { message, stream_id, trigger } = notified;
-        let is_sender_known = Accessible::to(&ctx, ctx.caller)?.contains(message.sender_id);
-        let sender = if is_sender_known { message.sender_full_name.as_str() } else { UNKNOWN_USER };
+        let accessible = Accessible::to(&ctx, ctx.caller)?;
+        let is_sender_known = accessible.contains(message.sender_id);
+        let sender = message.sender_name(&accessible);
         let user = rows::user::by_id(&ctx, message.sender_id)?.filter(|_| is_sender_known);
         let group = match trigger {
             Trigger::Mention => mentioned_group(ctx, message)?,

@@ -1,6 +1,7 @@
 //! A message as it is stored, and as clients see it (spec, "Message").
 
 use crate::domain::access;
+use crate::domain::access::users::Accessible;
 use crate::domain::images::avatar::Avatar;
 use crate::types::{MessageId, RecipientId, StreamId, Topic, TopicId, UserId};
 use serde::{Deserialize, Serialize};
@@ -74,6 +75,11 @@ impl MessageRow {
     /// The topic as this message spells it; the empty one for direct messages.
     pub fn topic(&self) -> Topic {
         Topic::stored(self.subject.clone())
+    }
+
+    /// The sender's name, for a reader who can access these users.
+    pub fn sender_name(&self, accessible: &Accessible) -> &str {
+        if accessible.contains(self.sender_id) { &self.sender_full_name } else { access::users::UNKNOWN_USER }
     }
 }
 
