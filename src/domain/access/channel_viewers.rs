@@ -196,14 +196,13 @@ mod tests {
             let seen_by = users_who_can_see(&connection, NOW, &stream).unwrap();
             for ((_, is_active), id) in users.iter().zip(1..) {
                 let user_id = UserId(id);
-                let is_in = |set: &RoaringBitmap| user_id.bit().is_some_and(|bit| set.contains(bit));
                 if !is_active {
-                    prop_assert!(!is_in(&seen_by));
+                    prop_assert!(!user_id.is_in(&seen_by));
                     continue;
                 }
                 let caller = rows::user::caller(&connection, user_id).unwrap();
                 let can_see = Viewer::new(Ctx::new(&connection, &caller, NOW)).can_see(&stream).unwrap();
-                prop_assert_eq!(is_in(&seen_by), can_see, "user {}", id);
+                prop_assert_eq!(user_id.is_in(&seen_by), can_see, "user {}", id);
                 let mut alone = ChannelViewers::load(&connection, UserFilter::Users(&[user_id]), NOW).unwrap();
                 let seen_by_one = alone.users_who_can_see(&connection, &stream).unwrap();
                 prop_assert_eq!(seen_by_one, user_id.bit().into_iter().filter(|_| can_see).collect());
