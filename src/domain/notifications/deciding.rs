@@ -187,8 +187,9 @@ pub async fn check_held(
 ) -> ApiResult<Option<i64>> {
     let next_check =
         || app.readers.read(|snapshot| ApiResult::Ok(waiting::next_check(snapshot, medium.queue)?));
-    if next_check().await?.is_none_or(|next| next > app.clock.seconds()) {
-        return next_check().await;
+    let next = next_check().await?;
+    if next.is_none_or(|next| next > app.clock.seconds()) {
+        return Ok(next);
     }
     let hub = Arc::clone(&app.hub);
     let check = move |tx: &mut Tx<'_>, budget: &mut Budget| check_due(tx, budget, &hub, medium, notify);
