@@ -40,7 +40,7 @@ impl SlackText {
         self.text.push_str(&decode_slack_entities(text));
     }
 
-    /// Appends Markdown.
+    /// Appends Markdown, which is not converted: its marks and entities stay.
     pub fn push_markdown(&mut self, markdown: &str) {
         let start = self.text.len();
         self.text.push_str(markdown);
