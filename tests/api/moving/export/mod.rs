@@ -13,6 +13,7 @@ use super::import::Import;
 use crate::harness::pictures::png;
 use crate::harness::{Client, START, TestServer};
 use crate::upgrades::populate::populate;
+use crate::uploads::upload;
 use archive::Archive;
 use checker::{assert_sound, broken};
 use reqwest::Method;
@@ -362,9 +363,7 @@ async fn bots_of_the_server_have_files_but_no_groups() {
     let bot: i64 = bot[0].parse().unwrap();
     let mut links = Vec::new();
     for name in ["mail.txt", "later.txt"] {
-        let request = owner.request(Method::POST, "/user_uploads");
-        let sent = request.multipart((), &[("file", name, b"oars")]).send().await.ok();
-        links.push(format!("[{name}]({})", sent["url"].as_str().unwrap()));
+        links.push(format!("[{name}]({})", upload(&owner, name, b"oars").await));
     }
     owner.send(stream_id, "mails", &links[0]).await;
     let later = json!({"type": "channel", "to": stream_id, "topic": "t", "content": links[1],
@@ -395,9 +394,8 @@ async fn paths_that_lead_out_of_the_archive_are_left_out() {
     let owner = server.owner().await;
     let stream_id = server.channel("harbour", &[&owner]).await;
     for name in ["kept.txt", "outside.txt", "nowhere.txt"] {
-        let request = owner.request(Method::POST, "/user_uploads");
-        let sent = request.multipart((), &[("file", name, b"oars")]).send().await.ok();
-        owner.send(stream_id, "files", &format!("[{name}]({})", sent["url"].as_str().unwrap())).await;
+        let url = upload(&owner, name, b"oars").await;
+        owner.send(stream_id, "files", &format!("[{name}]({url})")).await;
     }
     let emoji = owner.request(Method::POST, "/realm/emoji/oar_lock");
     emoji.multipart((), &[("file", "oar.png", &png(60, 60))]).send().await.ok();
@@ -428,9 +426,8 @@ async fn values_that_no_server_writes_do_not_end_an_export() {
     let bot = server.bot("helper", &owner).await;
     let stream_id = server.channel("harbour", &[&owner]).await;
     for name in ["larger.txt", "smaller.txt", "later.txt"] {
-        let request = owner.request(Method::POST, "/user_uploads");
-        let sent = request.multipart((), &[("file", name, b"oars")]).send().await.ok();
-        owner.send(stream_id, "files", &format!("[{name}]({})", sent["url"].as_str().unwrap())).await;
+        let url = upload(&owner, name, b"oars").await;
+        owner.send(stream_id, "files", &format!("[{name}]({url})")).await;
     }
     let later = json!({"type": "direct", "to": [bob.user_id], "content": "later",
         "scheduled_delivery_timestamp": START + 100_000});
@@ -468,10 +465,8 @@ async fn files_with_long_names_are_renamed() {
     let server = TestServer::start().await;
     let owner = server.owner().await;
     let stream_id = server.channel("harbour", &[&owner]).await;
-    let name = format!("{}.txt", "日".repeat(96));
-    let request = owner.request(Method::POST, "/user_uploads");
-    let sent = request.multipart((), &[("file", name.as_str(), b"oars")]).send().await.ok();
-    owner.send(stream_id, "files", &format!("the [list]({})", sent["url"].as_str().unwrap())).await;
+    let url = upload(&owner, &format!("{}.txt", "日".repeat(96)), b"oars").await;
+    owner.send(stream_id, "files", &format!("the [list]({url})")).await;
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("house.tar.gz");
     assert!(run(&server.database(), &out, &[]).status.success());

@@ -3,6 +3,7 @@
 use crate::harness::TestServer;
 use crate::harness::pictures::png;
 use crate::upgrades::populate::populate;
+use crate::uploads::upload;
 use reqwest::Method;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -88,8 +89,7 @@ async fn the_data_of_a_person_has_all_parts_and_no_secrets() {
 async fn files_stay_in_the_folder() {
     let server = TestServer::start().await;
     let bob = server.member("bob").await;
-    let request = bob.request(Method::POST, "/user_uploads");
-    request.multipart((), &[("file", "list.txt", b"oars")]).send().await.ok();
+    upload(&bob, "list.txt", b"oars").await;
     server.sql("UPDATE attachment SET path_id = '../../outside.txt'").await;
     let emoji = bob.request(Method::POST, "/realm/emoji/oar_lock");
     emoji.multipart((), &[("file", "oar.png", &png(60, 60))]).send().await.ok();
@@ -124,16 +124,13 @@ async fn files_with_long_names_are_renamed() {
     let server = TestServer::start().await;
     let owner = server.owner().await;
     let harbour = server.channel("harbour", &[&owner]).await;
-    let name = format!("{}.txt", "日".repeat(96));
-    let request = owner.request(Method::POST, "/user_uploads");
-    let sent = request.multipart((), &[("file", name.as_str(), b"oars")]).send().await.ok();
+    let url = upload(&owner, &format!("{}.txt", "日".repeat(96)), b"oars").await;
     let emoji = owner.request(Method::POST, "/realm/emoji/oar_lock");
     emoji.multipart((), &[("file", "oar.png", &png(60, 60))]).send().await.ok();
     let long = "x".repeat(300);
     let path =
         format!("UPDATE public_image SET path = 'emoji/images/{long}.png' WHERE path LIKE 'emoji/images/%'");
     server.sql(&format!("{path}; UPDATE realm_emoji SET file = '{long}.png'")).await;
-    let url = sent["url"].as_str().unwrap();
     owner.send(harbour, "files", &format!("the [list]({url}) :oar_lock:")).await;
     let id = server.column("SELECT id FROM attachment").await;
     let renamed = format!("renamed/{}-{}.txt", id[0], "日".repeat(46));
@@ -159,8 +156,7 @@ async fn no_path_of_a_file_is_that_of_a_renamed_one() {
     let server = TestServer::start().await;
     let bob = server.member("bob").await;
     for name in ["oars.txt", "sails.txt"] {
-        let request = bob.request(Method::POST, "/user_uploads");
-        request.multipart((), &[("file", name, name.as_bytes())]).send().await.ok();
+        upload(&bob, name, name.as_bytes()).await;
     }
     let long = format!("{}.txt", "x".repeat(300));
     let short = &long[long.len() - 50..];
@@ -258,9 +254,7 @@ async fn a_static_archive_has_no_pages_of_users() {
         ("deck", "deck.txt"),
         ("a.svg", "a.svg.txt"),
     ] {
-        let request = owner.request(Method::POST, "/user_uploads");
-        let sent = request.multipart((), &[("file", name, b"<script>1</script>")]).send().await.ok();
-        let url = sent["url"].as_str().unwrap();
+        let url = upload(&owner, name, b"<script>1</script>").await;
         owner.send(harbour, name, &format!("the [file]({url})")).await;
         let folder = tempfile::tempdir().unwrap();
         let out = folder.path().join("house");
