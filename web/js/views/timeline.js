@@ -217,7 +217,7 @@ export function createTimeline(app, terms) {
     model.isReady = true;
     afterScroll();
     // What was fetched early may have changed before the first event.
-    if (range.isStale && !store.isFromStorage) void refresh();
+    void refresh();
   }
 
   async function toNewest() {
@@ -248,7 +248,7 @@ export function createTimeline(app, terms) {
   let isRefreshing = false;
   /** After the queue was lost: fetches what is shown again, around the reading position. */
   async function refresh() {
-    if (isRefreshing) return;
+    if (isRefreshing || !range.isStale || !model.isReady || store.isFromStorage) return;
     isRefreshing = true;
     const atEnd = !timeline.isReading();
     const id = Number(selection.visibleRows()[0]?.dataset.id ?? 0);
@@ -292,7 +292,7 @@ export function createTimeline(app, terms) {
       untracked(() => {
         if (range.isLoaded && model.isReady) render();
         else showTop(model.isEmpty());
-        if (range.isStale && model.isReady && !store.isFromStorage) void refresh();
+        void refresh();
       });
     });
     // What could not be fetched is asked for again, and so is the module of polls.
@@ -300,7 +300,7 @@ export function createTimeline(app, terms) {
       session.recoveries.value;
       untracked(() => {
         afterScroll();
-        if (range.isStale && model.isReady && !store.isFromStorage) void refresh();
+        void refresh();
       });
       retryWidgets();
     });
