@@ -4,7 +4,7 @@
  */
 
 import { t } from "../lib/words.js";
-import { isInGroup, may } from "../store/lists.js";
+import { groupOf, isInGroup, may } from "../store/lists.js";
 import { GUEST, userOf } from "../store/users.js";
 import { groupName, systemNames } from "./group_names.js";
 
@@ -14,9 +14,6 @@ import { groupName, systemNames } from "./group_names.js";
  *   "can_manage_group"} GroupPermission */
 /** @typedef {{ direct_members: number[], direct_subgroups: number[] }} Mixed */
 /** @typedef {number | Mixed} GroupSetting */
-
-/** @param {Store} store @param {number} id */
-export const groupOf = (store, id) => (store.state.realm_user_groups ?? []).find((group) => group.id === id);
 
 /** The groups that a permission may name. @param {Store} store @param {"realm" | "stream" | "group"} kind @param {string} setting */
 export function groupsFor(store, kind, setting) {

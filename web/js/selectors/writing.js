@@ -8,7 +8,7 @@ import { t } from "../lib/words.js";
 import { channelOf } from "../store/channels.js";
 import { directKey } from "../store/conversations.js";
 import { draftKey } from "../store/drafts.js";
-import { isInGroup, may } from "../store/lists.js";
+import { isInGroup, may, mayIn } from "../store/lists.js";
 import { GUEST, userCalled } from "../store/users.js";
 import { namesOf } from "./sidebar_items.js";
 
@@ -66,7 +66,7 @@ export function refusal(store, destination, text = "") {
   if (channel.is_archived) return t("This channel is archived.");
   if (channel.can_send_message_group !== undefined && !isInGroup(store, store.selfId, channel.can_send_message_group))
     return t("You do not have permission to post in this channel.");
-  if (manyMentioned(store, destination, text) !== null && !may(store, "can_mention_many_users_group"))
+  if (!may(store, "can_mention_many_users_group") && manyMentioned(store, destination, text) !== null)
     return t("You do not have permission to mention everyone in this channel.");
   return null;
 }
@@ -90,9 +90,9 @@ function directRefusal(store, to) {
 /** How many people a text notifies, if they are many. @param {Store} store @param {Destination | null} destination @param {string} text @returns {number | null} */
 export function manyMentioned(store, destination, text) {
   const id = channelOfDestination(destination);
+  const count = id === null ? 0 : (channelOf(store, id).subscriber_count ?? 0);
   const isAll = () => mentionsIn(text).some((mention) => mention.id === null && WILDCARDS.includes(mention.name));
-  const count = id !== null && isAll() ? (channelOf(store, id).subscriber_count ?? 0) : 0;
-  return count > MANY ? count : null;
+  return count > MANY && isAll() ? count : null;
 }
 
 /** The people whom a text mentions, and who are not in the channel: they are not notified. Empty while its people are not known.
@@ -108,12 +108,6 @@ function outsidersOf(store, destination, text) {
   }
   outside.delete(store.selfId);
   return [...outside];
-}
-
-/** Whether the user may add people to a channel. @param {Store} store @param {number} streamId */
-function mayAdd(store, streamId) {
-  const own = channelOf(store, streamId).can_add_subscribers_group;
-  return may(store, "can_add_subscribers_group") || (own !== undefined && isInGroup(store, store.selfId, own));
 }
 
 /** The guests that a direct message goes to, where the organization wants to be warned of that. Guests are not warned of each other.
@@ -134,8 +128,11 @@ export function remark(store, destination, text) {
   const guests = guestsOf(store, destination);
   if (guests.length > 0) return { kind: "guests", names: namesOf(store, guests) };
   const ids = outsidersOf(store, destination, text);
-  if (destination && ids.length > 0)
-    return { kind: "outside", streamId: destination.to[0], ids, names: namesOf(store, ids), mayAdd: mayAdd(store, destination.to[0]) };
+  if (destination && ids.length > 0) {
+    const [streamId] = destination.to;
+    const mayAdd = mayIn(store, "can_add_subscribers_group", channelOf(store, streamId));
+    return { kind: "outside", streamId, ids, names: namesOf(store, ids), mayAdd };
+  }
   if (destination?.type === "stream" && destination.topic.startsWith("✔ ") && text.trim())
     return { kind: "resolved", streamId: destination.to[0], topic: destination.topic };
   return null;

@@ -163,6 +163,9 @@ export const listReducers = {
   ),
 };
 
+/** @param {Store} store @param {number} id */
+export const groupOf = (store, id) => (store.state.realm_user_groups ?? []).find((group) => group.id === id);
+
 /** Whether a user is in a group or one of its subgroups.
  * @param {Store} store @param {number} userId @param {number | { direct_members: number[], direct_subgroups: number[] }} setting
  * @returns {boolean} */
@@ -170,7 +173,7 @@ export function isInGroup(store, userId, setting) {
   if (typeof setting === "object") {
     return setting.direct_members.includes(userId) || setting.direct_subgroups.some((id) => isInGroup(store, userId, id));
   }
-  const group = (store.state.realm_user_groups ?? []).find((one) => one.id === setting);
+  const group = groupOf(store, setting);
   if (!group) return false;
   return group.members.includes(userId) || group.direct_subgroup_ids.some((id) => isInGroup(store, userId, id));
 }
@@ -180,3 +183,8 @@ export function may(store, setting) {
   const group = membersOf(store.state)[`realm_${setting}`];
   return group === undefined || isInGroup(store, store.selfId, group);
 }
+
+/** Whether that permission, or the one of the same name of a channel, includes the user.
+ * @param {Store} store @param {string} setting @param {import("../../types/api.js").Channel | undefined} channel */
+export const mayIn = (store, setting, channel) =>
+  may(store, setting) || (channel?.[setting] !== undefined && isInGroup(store, store.selfId, channel[setting]));

@@ -6,7 +6,8 @@
 import { h } from "../lib/dom.js";
 import { t } from "../lib/words.js";
 import { groupName } from "../selectors/group_names.js";
-import { asMixed, groupOf, groupsFor, mayMix, settingText, simplest } from "../selectors/group_settings.js";
+import { asMixed, groupsFor, mayMix, settingText, simplest } from "../selectors/group_settings.js";
+import { groupOf } from "../store/lists.js";
 import { button, select } from "./parts.js";
 import { groupsPicker, pickerField, userPicker } from "./pickers.js";
 import { showDialog } from "./popover.js";

@@ -12,7 +12,7 @@ import { t } from "../lib/words.js";
 import { groupName } from "../selectors/group_names.js";
 import { operandOf, parseNarrow } from "../selectors/narrow.js";
 import { emptyTopicName } from "../selectors/title.js";
-import { isInGroup } from "../store/lists.js";
+import { groupOf, isInGroup } from "../store/lists.js";
 import { userOf } from "../store/users.js";
 import { isMarkedGuest } from "./parts.js";
 
@@ -117,7 +117,7 @@ function refine(app, root, message) {
   each("span.user-group-mention", (element) => {
     const id = Number(element.dataset.userGroupId);
     const isSilent = element.classList.contains("silent");
-    const group = (store.state.realm_user_groups ?? []).find((one) => one.id === id);
+    const group = groupOf(store, id);
     if (group && !element.querySelector(".highlight")) element.textContent = `${isSilent ? "" : "@"}${groupName(group)}`;
     if (group && !group.deactivated && !group.is_system_group) actsAs(element, "group");
     element.classList.toggle("is-me", !isSilent && isInGroup(store, store.selfId, id));
