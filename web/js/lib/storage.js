@@ -3,6 +3,9 @@
  * @module
  */
 
+import { asList, parseJson } from "./parse.js";
+import { signal } from "./signal.js";
+
 /** The name of the database of the page, beside these texts. */
 export const DATABASE = "teamchat";
 
@@ -37,6 +40,21 @@ export function keep(name, text) {
   } catch {
     inMemory.set(name, text);
   }
+}
+
+/** A set of words that the user chooses one by one. @param {string} name @param {string[]} [first] What is in it at first. */
+export function keptSet(name, first = []) {
+  const words = signal(/** @type {Set<string>} */ (new Set(asList(parseJson(kept(name)) ?? first))));
+  return {
+    words,
+    /** Adds a word, or takes it out. @param {string} word */
+    toggle(word) {
+      const next = new Set(words.peek());
+      if (!next.delete(word)) next.add(word);
+      keep(name, JSON.stringify([...next]));
+      words.value = next;
+    },
+  };
 }
 
 /** The names that begin so. @param {string} start @returns {string[]} */

@@ -9,9 +9,9 @@ import { t } from "../lib/words.js";
 import { may } from "../store/lists.js";
 import { showKeyFile } from "./account.js";
 import { deactivateBot, editBot, INCOMING, OUTGOING, payloads } from "./bot_dialog.js";
-import { field, form, live, row, rows, submitButton } from "./form_parts.js";
+import { field, form, live, row, rowButton, rows, submitButton } from "./form_parts.js";
 import { showWebhook } from "./integrations.js";
-import { avatar, button, select } from "./parts.js";
+import { avatar, select } from "./parts.js";
 import { confirm } from "./popover.js";
 
 /** @typedef {import("../../types/app.js").App} App */
@@ -40,8 +40,8 @@ function botRow(app, bot) {
   const element = row(
     name,
     bot.email,
-    bot.bot_type === INCOMING && button(t("Address"), () => showWebhook(app, bot), "small", { "aria-label": `${t("Address")} ${name}` }),
-    button("zuliprc", () => showFile(app, bot), "small", { "aria-label": `zuliprc ${name}` }),
+    bot.bot_type === INCOMING && rowButton(t("Address"), name, () => showWebhook(app, bot)),
+    rowButton("zuliprc", name, () => showFile(app, bot)),
     iconButton("edit", t("Edit {name}", { name }), { onclick: () => editBot(app, bot) }),
     iconButton("refresh", t("New key for {name}", { name }), { onclick: () => void renew() }),
     iconButton("trash", t("Deactivate {name}", { name }), { onclick: () => void deactivateBot(app, bot) }),
@@ -52,9 +52,7 @@ function botRow(app, bot) {
 
 /** A bot that is not in use. Administrators bring it back. @param {App} app @param {import("../../types/api.js").Bot} bot */
 function goneRow({ store, session }, bot) {
-  const reactivate = button(t("Reactivate"), () => session.attempt(api.reactivateUser(bot.user_id)), "small", {
-    "aria-label": `${t("Reactivate")} ${bot.full_name}`,
-  });
+  const reactivate = rowButton(t("Reactivate"), bot.full_name, () => session.attempt(api.reactivateUser(bot.user_id)));
   const element = row(bot.full_name, bot.email, store.state.is_admin && reactivate);
   element.prepend(avatar(bot, 32));
   return element;

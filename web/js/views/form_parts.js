@@ -8,7 +8,7 @@ import { effect } from "../lib/signal.js";
 import { t } from "../lib/words.js";
 import { isComposing } from "../platform/keyboard.js";
 import { failures } from "../store/notices.js";
-import { keepFocus, onceAtATime } from "./parts.js";
+import { button, keepFocus, onceAtATime } from "./parts.js";
 
 /** @typedef {import("../lib/dom.js").Child} Child */
 
@@ -132,6 +132,10 @@ function restoreWritten(host, written) {
     });
   }
 }
+
+/** A small button of a row. Several have the same label, so a screen reader also hears what the row is about.
+ * @param {string} label @param {string} name @param {() => unknown} run */
+export const rowButton = (label, name, run) => button(label, run, "small", { "aria-label": `${label} ${name}` });
 
 /** @param {HTMLElement} host @returns {NodeListOf<HTMLInputElement>} */
 const switches = (host) => host.querySelectorAll("input[type=checkbox]");

@@ -10,7 +10,7 @@ import { t } from "../lib/words.js";
 import { go } from "../platform/router.js";
 import { groupRights } from "../selectors/group_settings.js";
 import { may } from "../store/lists.js";
-import { field, form, live, row, rows } from "./form_parts.js";
+import { field, form, live, row, rowButton, rows } from "./form_parts.js";
 import { groupPage } from "./group_page.js";
 import { membersPicker } from "./members_picker.js";
 import { showRoutedDialog } from "./panes.js";
@@ -93,9 +93,7 @@ function groupList(app, groups) {
             group.name,
             group.description,
             groupRights(store, group).mayManage &&
-              button(t("Reactivate"), () => session.attempt(api.updateGroup(group.id, { deactivated: false })), "small", {
-                "aria-label": `${t("Reactivate")} ${group.name}`,
-              }),
+              rowButton(t("Reactivate"), group.name, () => session.attempt(api.updateGroup(group.id, { deactivated: false }))),
           ),
         ),
       ),

@@ -6,9 +6,8 @@
 import { closest, fill, h, icon, iconButton, morph } from "../lib/dom.js";
 import { keyedList, plainList } from "../lib/keyed_list.js";
 import { createMemo } from "../lib/memo.js";
-import { asList, parseJson } from "../lib/parse.js";
 import { effect, signal } from "../lib/signal.js";
-import { keep, kept } from "../lib/storage.js";
+import { keep, kept, keptSet } from "../lib/storage.js";
 import { t } from "../lib/words.js";
 import { inboxRows, isNew } from "../selectors/overview_rows.js";
 import { channelOf, subscribedChannels } from "../store/channels.js";
@@ -39,7 +38,7 @@ function createState() {
     filter: signal(""),
     topics: signal(/** @type {Topics} */ (kept("inbox") ?? "unmuted")),
     /** Folded sections, kept in the browser. */
-    folded: signal(/** @type {Set<string>} */ (new Set(asList(parseJson(kept("inbox/folded")))))),
+    folded: keptSet("inbox/folded"),
   };
 }
 
@@ -64,10 +63,7 @@ export function createInbox(app) {
     const key = closest(event, "[data-section]")?.dataset.section;
     // With a filter, all sections are unfolded.
     if (!key || state.filter.peek() !== "") return;
-    const next = new Set(state.folded.peek());
-    if (!next.delete(key)) next.add(key);
-    keep("inbox/folded", JSON.stringify([...next]));
-    state.folded.value = next;
+    state.folded.toggle(key);
   });
 
   return {
@@ -78,7 +74,7 @@ export function createInbox(app) {
         for (const area of /** @type {const} */ (["unread", "channels", "userTopics", "users"])) store.on(area);
         const filter = state.filter.value;
         // What is looked for may be in a folded section.
-        const folded = filter === "" ? state.folded.value : new Set();
+        const folded = filter === "" ? state.folded.words.value : new Set();
         sections = inboxRows(store, { filter, topics: state.topics.value, folded }, memo);
         // A conversation that is read goes, perhaps with the button that marked it as read.
         keepFocus(host, () => list.set(sections));

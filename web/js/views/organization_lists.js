@@ -9,8 +9,8 @@ import { upload } from "../api/upload.js";
 import { h, iconButton } from "../lib/dom.js";
 import { asObject, parseJson } from "../lib/parse.js";
 import { t } from "../lib/words.js";
-import { checkbox, field, form, lineForm, live, orderedRows, row, rows, submitButton } from "./form_parts.js";
-import { button, channelIcon, emojiElement, select } from "./parts.js";
+import { checkbox, field, form, lineForm, live, orderedRows, row, rowButton, rows, submitButton } from "./form_parts.js";
+import { channelIcon, emojiElement, select } from "./parts.js";
 import { channelChooser, pickerField } from "./pickers.js";
 import { confirm, showDialog } from "./popover.js";
 
@@ -276,7 +276,7 @@ export function channelFolders({ store, session }) {
                 row(
                   folder.name,
                   folder.description,
-                  button(t("Restore"), () => back(folder), "small", { "aria-label": `${t("Restore")} ${folder.name}` }),
+                  rowButton(t("Restore"), folder.name, () => back(folder)),
                 ),
               ),
             ),

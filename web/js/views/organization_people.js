@@ -10,7 +10,7 @@ import { debounce } from "../lib/timing.js";
 import { t } from "../lib/words.js";
 import { mayResetPassword, roleNames } from "../selectors/roles.js";
 import { deactivateBot, editBot } from "./bot_dialog.js";
-import { live, row, rows } from "./form_parts.js";
+import { live, row, rowButton, rows } from "./form_parts.js";
 import { avatar, button, keepFocus, select } from "./parts.js";
 import { showPasswordLink } from "./password_link.js";
 import { createPerson, editPerson } from "./person_dialog.js";
@@ -121,9 +121,7 @@ function personRow(app, user) {
 
 /** @param {App} app @param {{ user_id: number, full_name: string }} user */
 const reactivateButton = ({ session }, { user_id, full_name }) =>
-  button(t("Reactivate"), () => session.attempt(api.reactivateUser(user_id)), "small", {
-    "aria-label": `${t("Reactivate")} ${full_name}`,
-  });
+  rowButton(t("Reactivate"), full_name, () => session.attempt(api.reactivateUser(user_id)));
 
 /** @param {App} app @returns {Child[]} */
 export function bots(app) {
@@ -145,11 +143,7 @@ export function bots(app) {
               Boolean(store.state.is_admin) &&
                 iconButton("edit", t("Edit {name}", { name: user.full_name }), { onclick: () => editBot(app, user) }),
               Boolean(store.state.is_admin) &&
-                (isActive
-                  ? button(t("Deactivate"), () => deactivateBot(app, user), "small", {
-                      "aria-label": `${t("Deactivate")} ${user.full_name}`,
-                    })
-                  : reactivateButton(app, user)),
+                (isActive ? rowButton(t("Deactivate"), user.full_name, () => deactivateBot(app, user)) : reactivateButton(app, user)),
             );
             element.prepend(avatar(user, 28));
             return element;

@@ -6,7 +6,10 @@
 import { h, icon } from "../lib/dom.js";
 import { charactersOf } from "../lib/emoji.js";
 import { parseUrl } from "../lib/parse.js";
+import { flush } from "../lib/signal.js";
+import { debounce } from "../lib/timing.js";
 import { t } from "../lib/words.js";
+import { isComposing } from "../platform/keyboard.js";
 import { GUEST } from "../store/users.js";
 
 /** @typedef {import("../../types/api.js").User} User */
@@ -102,6 +105,37 @@ export function onceAtATime(run) {
 export function button(label, run, kind = "", props = {}) {
   const onclick = onceAtATime(() => run());
   return h("button", { type: "button", class: kind ? `button button--${kind}` : "button", onclick, ...props }, label);
+}
+
+/** The field above a column that filters it. Enter opens the first entry, Escape clears the field.
+ * @param {string} label @param {import("../lib/signal.js").Signal<string>} filter @param {() => HTMLElement | null} first */
+export function columnFilter(label, filter, first) {
+  const take = () => {
+    filter.value = input.value.trim();
+  };
+  const takeSoon = debounce(take, 80);
+  const input = h("input", {
+    type: "search",
+    placeholder: label,
+    "aria-label": label,
+    class: "sidebar__filter",
+    oninput: () => takeSoon(),
+    onkeydown: (/** @type {KeyboardEvent} */ event) => {
+      if (isComposing(event)) return;
+      if (event.key === "Escape") {
+        input.value = "";
+        filter.value = "";
+        input.blur();
+      }
+      if (event.key === "Enter") {
+        // The list may be behind what was typed.
+        take();
+        flush();
+        first()?.click();
+      }
+    },
+  });
+  return input;
 }
 
 /** Runs `draw`, which replaces or removes elements of `host`. If the one that had the focus is gone, what is in its place gets it.

@@ -5,17 +5,16 @@
 
 import { closest, h, icon } from "../lib/dom.js";
 import { plainList } from "../lib/keyed_list.js";
-import { distinct, effect, flush, signal } from "../lib/signal.js";
-import { debounce } from "../lib/timing.js";
+import { distinct, effect, signal } from "../lib/signal.js";
 import { t } from "../lib/words.js";
-import { bind, isComposing } from "../platform/keyboard.js";
+import { bind } from "../platform/keyboard.js";
 import { channelOfRoute } from "../selectors/narrow.js";
 import { peopleOf, peopleRows } from "../selectors/people_rows.js";
 import { directKey } from "../store/conversations.js";
 import { directsSign, unreadCount } from "../store/unread.js";
 import { userOf } from "../store/users.js";
 import { showUserCard } from "./on_demand.js";
-import { avatar, countBadge, emojiElement, guestBadge, presenceDot } from "./parts.js";
+import { avatar, columnFilter, countBadge, emojiElement, guestBadge, presenceDot } from "./parts.js";
 
 /** @typedef {import("../../types/app.js").App} App */
 
@@ -30,11 +29,7 @@ export function createPeople(app) {
   setInterval(() => {
     minute.value += 1;
   }, 60_000);
-  const input = h("input", { type: "search", placeholder: t("Filter people"), "aria-label": t("Filter people"), class: "sidebar__filter" });
-  const filterSoon = debounce(() => {
-    filter.value = input.value.trim();
-  }, 80);
-  input.oninput = () => filterSoon();
+  const input = columnFilter(t("Filter people"), filter, () => element.querySelector("li a"));
   const [here, others] = [peopleSection(app), peopleSection(app)];
   const hint = h("p", { class: "sidebar__empty", hidden: true });
   const invite = h(
@@ -91,20 +86,6 @@ export function createPeople(app) {
       app.showColumn("right");
       input.focus();
     },
-  });
-  input.addEventListener("keydown", (event) => {
-    if (isComposing(event)) return;
-    if (event.key === "Enter") {
-      // The list may be behind what was typed.
-      filter.value = input.value.trim();
-      flush();
-      /** @type {HTMLElement | null} */ (element.querySelector("li a"))?.click();
-    }
-    if (event.key === "Escape") {
-      input.value = "";
-      filter.value = "";
-      input.blur();
-    }
   });
   return element;
 }

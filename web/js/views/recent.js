@@ -6,9 +6,8 @@
 import { fill, h, icon } from "../lib/dom.js";
 import { plainList } from "../lib/keyed_list.js";
 import { createMemo } from "../lib/memo.js";
-import { asList, parseJson } from "../lib/parse.js";
 import { effect, signal, untracked } from "../lib/signal.js";
-import { keep, kept } from "../lib/storage.js";
+import { keep, kept, keptSet } from "../lib/storage.js";
 import { t } from "../lib/words.js";
 import { quarter } from "../platform/lifecycle.js";
 import { recentRows } from "../selectors/overview_rows.js";
@@ -37,7 +36,7 @@ const recentChoices = () => [
 export function createRecent(app) {
   const { store, session } = app;
   const text = signal("");
-  const only = signal(/** @type {Set<string>} */ (new Set(asList(parseJson(kept("recent") ?? '["dm"]')))));
+  const only = keptSet("recent", ["dm"]);
   const messages = createMessages(app);
   /** @type {import("../lib/memo.js").Memo<RecentRow>} */
   const memo = createMemo();
@@ -65,7 +64,7 @@ export function createRecent(app) {
         for (const area of /** @type {const} */ (["unread", "userTopics", "channels"])) store.on(area);
         // The queue was lost, or messages have moved here.
         if (range.isStale && load.state.peek().kind === "ready") untracked(() => void load.start());
-        const rows = recentRows(store, range.ids, { filter: text.value, only: only.value, order: order.value }, memo);
+        const rows = recentRows(store, range.ids, { filter: text.value, only: only.words.value, order: order.value }, memo);
         keepFocus(host, () => list.set(rows));
         older.hidden = !range.isLoaded || range.hasOldest;
         empty.hidden = rows.length > 0;
@@ -124,20 +123,17 @@ const orderSelect = (order) =>
     { label: t("Order") },
   );
 
-/** @param {import("../lib/signal.js").Signal<Set<string>>} only */
+/** @param {ReturnType<typeof keptSet>} only */
 const toggles = (only) =>
   recentChoices().map(([key, label]) => {
     const toggle = button(
       label,
       () => {
-        const next = new Set(only.peek());
-        if (!next.delete(key)) next.add(key);
-        only.value = next;
-        toggle.setAttribute("aria-pressed", String(next.has(key)));
-        keep("recent", JSON.stringify([...next]));
+        only.toggle(key);
+        toggle.setAttribute("aria-pressed", String(only.words.peek().has(key)));
       },
       "small",
-      { dataset: { only: key }, "aria-pressed": String(only.peek().has(key)) },
+      { dataset: { only: key }, "aria-pressed": String(only.words.peek().has(key)) },
     );
     return toggle;
   });

@@ -10,9 +10,9 @@ import { topicName } from "../selectors/title.js";
 import { channelOf } from "../store/channels.js";
 import { topicOfKey } from "../store/conversations.js";
 import { userOf } from "../store/users.js";
-import { lineForm, live, row, rows } from "./form_parts.js";
+import { lineForm, live, row, rowButton, rows } from "./form_parts.js";
 import { later } from "./load_state.js";
-import { button, select } from "./parts.js";
+import { select } from "./parts.js";
 import { confirm } from "./popover.js";
 
 /** @typedef {import("../../types/app.js").App} App */
@@ -126,9 +126,7 @@ export function mutedUsers({ store, session }) {
           row(
             userOf(store, id).full_name,
             null,
-            button(t("Unmute"), () => session.attempt(api.muteUser(id, false)), "small", {
-              "aria-label": `${t("Unmute")} ${userOf(store, id).full_name}`,
-            }),
+            rowButton(t("Unmute"), userOf(store, id).full_name, () => session.attempt(api.muteUser(id, false))),
           ),
         ),
         t("You have not muted anyone."),

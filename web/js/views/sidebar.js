@@ -5,18 +5,16 @@
 
 import { closest, fill, h, iconButton } from "../lib/dom.js";
 import { createMemo } from "../lib/memo.js";
-import { asList, parseJson } from "../lib/parse.js";
-import { computed, distinct, effect, flush, signal } from "../lib/signal.js";
-import { keep, kept } from "../lib/storage.js";
-import { debounce } from "../lib/timing.js";
+import { computed, distinct, effect, signal } from "../lib/signal.js";
+import { keptSet } from "../lib/storage.js";
 import { t } from "../lib/words.js";
-import { bind, isComposing } from "../platform/keyboard.js";
+import { bind } from "../platform/keyboard.js";
 import { channelOfRoute } from "../selectors/narrow.js";
 import { channelSections } from "../selectors/sidebar_items.js";
 import { directRows, sectionRows, topicRows, viewRows } from "../selectors/sidebar_rows.js";
 import { directsSign } from "../store/unread.js";
 import { showAddMenu, showChannelMenu, showTopicMenu } from "./on_demand.js";
-import { ownPath } from "./parts.js";
+import { columnFilter, ownPath } from "./parts.js";
 import { channelSectionList, directList, sectionHead, topicList, viewList } from "./sidebar_lists.js";
 import { loginLink } from "./visitor.js";
 
@@ -26,7 +24,7 @@ import { loginLink } from "./visitor.js";
 /** What the user chose to see of the column. */
 function createState() {
   /** Folded sections, kept in the browser. */
-  const folded = signal(/** @type {Set<string>} */ (new Set(asList(parseJson(kept("folded"))))));
+  const { words: folded, toggle } = keptSet("folded");
   /** Lists that are shown in full, by key. */
   const whole = signal(/** @type {Set<string>} */ (new Set()));
   /** Channels have this in their name. */
@@ -35,13 +33,7 @@ function createState() {
     folded,
     whole,
     filter,
-    /** @param {string} key */
-    toggle(key) {
-      const next = new Set(folded.peek());
-      if (!next.delete(key)) next.add(key);
-      keep("folded", JSON.stringify([...next]));
-      folded.value = next;
-    },
+    toggle,
     /** @param {string} key */
     showWhole(key) {
       whole.value = new Set([...whole.peek(), key]);
@@ -52,7 +44,7 @@ function createState() {
 /** @param {App} app */
 export function createSidebar(app) {
   const state = createState();
-  const input = filterInput(state);
+  const input = columnFilter(t("Filter channels"), state.filter, () => channels.querySelector("a"));
   const channels = channelColumn(app, state);
   const element = h(
     "nav",
@@ -83,36 +75,7 @@ export function createSidebar(app) {
       input.focus();
     },
   });
-  input.addEventListener("keydown", (event) => {
-    if (isComposing(event)) return;
-    if (event.key === "Escape") {
-      input.value = "";
-      state.filter.value = "";
-      input.blur();
-    }
-    if (event.key === "Enter") {
-      // The list may be behind what was typed.
-      state.filter.value = input.value.trim();
-      flush();
-      /** @type {HTMLElement | null} */ (channels.querySelector("a"))?.click();
-    }
-  });
   return element;
-}
-
-/** @param {State} state */
-function filterInput({ filter }) {
-  const filterSoon = debounce(() => {
-    filter.value = input.value.trim();
-  }, 80);
-  const input = h("input", {
-    type: "search",
-    placeholder: t("Filter channels"),
-    "aria-label": t("Filter channels"),
-    class: "sidebar__filter",
-    oninput: () => filterSoon(),
-  });
-  return input;
 }
 
 /** @param {App} app */
