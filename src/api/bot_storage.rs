@@ -4,7 +4,7 @@ use crate::api::resource::Resource;
 use crate::domain::limits;
 use crate::domain::limits::{Accounts, MAX_BOT_STORAGE, MAX_BOT_STORAGE_KEYS_PER_REQUEST};
 use crate::http::{ApiError, ApiResult, Read, Reply, Route, USER, User};
-use crate::store::Tx;
+use crate::store::{ExecuteCached, Tx};
 use crate::types::UserId;
 use hyper::Method;
 use rusqlite::{Connection, OptionalExtension};
@@ -125,13 +125,11 @@ fn list(connection: &Connection, user_id: UserId) -> rusqlite::Result<Vec<(Strin
 }
 
 fn set(connection: &Connection, user_id: UserId, key: &str, value: &str) -> rusqlite::Result<()> {
-    connection
-        .prepare_cached(
-            "INSERT INTO bot_storage (user_id, key, value) VALUES (?1, ?2, ?3)
-             ON CONFLICT DO UPDATE SET value = excluded.value",
-        )?
-        .execute((user_id, key, value))
-        .map(|_| ())
+    connection.execute_cached(
+        "INSERT INTO bot_storage (user_id, key, value) VALUES (?1, ?2, ?3)
+         ON CONFLICT DO UPDATE SET value = excluded.value",
+        (user_id, key, value),
+    )
 }
 
 fn delete(connection: &Connection, user_id: UserId, key: &str) -> rusqlite::Result<bool> {

@@ -12,7 +12,7 @@ use crate::domain::rows::channel::StreamRow;
 use crate::domain::{access, channels, limits};
 use crate::http::params::BoundedText;
 use crate::http::{ApiError, ApiResult, Caller, Reply, Route, USER, User};
-use crate::store::Tx;
+use crate::store::{ExecuteCached, Tx};
 use crate::types::{StreamId, find_forbidden_in_name};
 use hyper::Method;
 use rusqlite::{Connection, OptionalExtension};
@@ -57,8 +57,10 @@ fn create(tx: &mut Tx<'_>, caller: &User, params: CreateParams) -> ApiResult<Rep
     check_unique(tx, &params.group_name)?;
     let statement = "SELECT count(*) FROM default_stream_group";
     organization::check_few(tx, "default channel groups", statement, MAX_DEFAULT_STREAM_GROUPS)?;
-    tx.prepare_cached("INSERT INTO default_stream_group (name, description) VALUES (?1, ?2)")?
-        .execute((&params.group_name, &*params.description))?;
+    tx.execute_cached(
+        "INSERT INTO default_stream_group (name, description) VALUES (?1, ?2)",
+        (&params.group_name, &*params.description),
+    )?;
     let group_id = tx.last_insert_rowid();
     for stream in &streams {
         insert_stream(tx, group_id, stream.stream_id)?;
@@ -107,8 +109,10 @@ fn update(tx: &mut Tx<'_>, caller: &User, params: UpdateParams) -> ApiResult<Rep
     if let Some(description) = params.new_description {
         group.description = description.into_inner();
     }
-    tx.prepare_cached("UPDATE default_stream_group SET name = ?2, description = ?3 WHERE id = ?1")?
-        .execute((group.id, &group.name, &group.description))?;
+    tx.execute_cached(
+        "UPDATE default_stream_group SET name = ?2, description = ?3 WHERE id = ?1",
+        (group.id, &group.name, &group.description),
+    )?;
     tx.audit(Entry::new(Action::ItemChanged, subject(group.id, &group.name)).after(group.description))?;
     emit_changed(tx)?;
     Ok(Reply::ok())
@@ -125,8 +129,8 @@ pub struct RemoveParams {
 fn remove(tx: &mut Tx<'_>, caller: &User, params: RemoveParams) -> ApiResult<Reply> {
     access::permissions::require_default_channels(caller)?;
     let group = find(tx, params.group_id)?;
-    tx.prepare_cached("DELETE FROM default_stream_group_stream WHERE group_id = ?1")?.execute([group.id])?;
-    tx.prepare_cached("DELETE FROM default_stream_group WHERE id = ?1")?.execute([group.id])?;
+    tx.execute_cached("DELETE FROM default_stream_group_stream WHERE group_id = ?1", [group.id])?;
+    tx.execute_cached("DELETE FROM default_stream_group WHERE id = ?1", [group.id])?;
     tx.audit(Entry::new(Action::ItemDeleted, subject(group.id, &group.name)))?;
     emit_changed(tx)?;
     Ok(Reply::ok())

@@ -10,7 +10,7 @@ use crate::domain::{limits, messages, user_settings};
 use crate::events::{Audience, uniform_event};
 use crate::http::params::{FractionalTime, NoParams};
 use crate::http::{ApiError, ApiResult, Caller, Read, Reply, Route, USER, User};
-use crate::store::Tx;
+use crate::store::{ExecuteCached, Tx};
 use crate::types::{StreamId, UserId};
 use hyper::Method;
 use rusqlite::{Connection, OptionalExtension};
@@ -154,7 +154,7 @@ pub struct DeleteParams {
 fn delete_draft(tx: &mut Tx<'_>, caller: &User, params: DeleteParams) -> ApiResult<Reply> {
     check_synchronized(tx, caller)?;
     check_exists(tx, caller.user_id, params.draft_id)?;
-    tx.prepare_cached("DELETE FROM draft WHERE id = ?1")?.execute([params.draft_id])?;
+    tx.execute_cached("DELETE FROM draft WHERE id = ?1", [params.draft_id])?;
     let event = DraftRemoved { draft_id: params.draft_id };
     tx.emit(event, Audience::user(caller.user_id));
     Ok(Reply::ok())
@@ -297,11 +297,9 @@ fn insert(connection: &Connection, user_id: UserId, draft: &Draft) -> rusqlite::
 
 fn update(connection: &Connection, draft: &Draft) -> rusqlite::Result<()> {
     let (stream_id, user_ids) = recipient_columns(draft);
-    connection
-        .prepare_cached(
-            "UPDATE draft SET stream_id = ?2, user_ids = ?3, topic = ?4, content = ?5, last_edit_time = ?6
-             WHERE id = ?1",
-        )?
-        .execute((draft.id, stream_id, user_ids, &draft.topic, &draft.content, draft.timestamp))
-        .map(|_| ())
+    connection.execute_cached(
+        "UPDATE draft SET stream_id = ?2, user_ids = ?3, topic = ?4, content = ?5, last_edit_time = ?6
+         WHERE id = ?1",
+        (draft.id, stream_id, user_ids, &draft.topic, &draft.content, draft.timestamp),
+    )
 }

@@ -5,7 +5,7 @@ use crate::domain::limits::{Accounts, MAX_NAVIGATION_VIEW_LENGTH, MAX_NAVIGATION
 use crate::events::{Audience, uniform_event};
 use crate::http::params::{NoParams, RequiredText};
 use crate::http::{ApiError, ApiResult, Read, Reply, Route, USER, User};
-use crate::store::Tx;
+use crate::store::{ExecuteCached, Tx};
 use crate::types::UserId;
 use hyper::Method;
 use rusqlite::{Connection, OptionalExtension, Row};
@@ -138,10 +138,10 @@ fn add_navigation_view(tx: &mut Tx<'_>, caller: &User, params: AddParams) -> Api
     let statement = "SELECT count(*) FROM navigation_view WHERE user_id IN (SELECT value FROM json_each(?1))";
     let accounts = Accounts::of(tx, caller.user_id, tx.now())?;
     accounts.check("navigation views", statement, 1, MAX_NAVIGATION_VIEWS)?;
-    tx.prepare_cached(
+    tx.execute_cached(
         "INSERT INTO navigation_view (user_id, fragment, is_pinned, name) VALUES (?1, ?2, ?3, ?4)",
-    )?
-    .execute((caller.user_id, &view.fragment, view.is_pinned, &view.name))?;
+        (caller.user_id, &view.fragment, view.is_pinned, &view.name),
+    )?;
     let event = ViewAdded { navigation_view: view };
     tx.emit(event, Audience::user(caller.user_id));
     Ok(Reply::ok())
@@ -175,10 +175,10 @@ fn edit_navigation_view(tx: &mut Tx<'_>, caller: &User, params: EditParams) -> A
     if view == before {
         return Ok(Reply::ok());
     }
-    tx.prepare_cached(
+    tx.execute_cached(
         "UPDATE navigation_view SET is_pinned = ?3, name = ?4 WHERE user_id = ?1 AND fragment = ?2",
-    )?
-    .execute((caller.user_id, &view.fragment, view.is_pinned, &view.name))?;
+        (caller.user_id, &view.fragment, view.is_pinned, &view.name),
+    )?;
     let data = ChangedParts {
         is_pinned: (view.is_pinned != before.is_pinned).then_some(view.is_pinned),
         name: view.name.filter(|name| before.name.as_ref() != Some(name)),
@@ -198,8 +198,10 @@ pub struct RemoveParams {
 /// `DELETE /navigation_views/{fragment}`: deletes a navigation view.
 fn remove_navigation_view(tx: &mut Tx<'_>, caller: &User, params: RemoveParams) -> ApiResult<Reply> {
     let view = load(tx, caller.user_id, &params.fragment)?.ok_or_else(does_not_exist)?;
-    tx.prepare_cached("DELETE FROM navigation_view WHERE user_id = ?1 AND fragment = ?2")?
-        .execute((caller.user_id, &view.fragment))?;
+    tx.execute_cached(
+        "DELETE FROM navigation_view WHERE user_id = ?1 AND fragment = ?2",
+        (caller.user_id, &view.fragment),
+    )?;
     let event = ViewRemoved { fragment: view.fragment };
     tx.emit(event, Audience::user(caller.user_id));
     Ok(Reply::ok())
@@ -208,7 +210,7 @@ fn remove_navigation_view(tx: &mut Tx<'_>, caller: &User, params: RemoveParams) 
 /// Deletes the views of a user, with events, and returns their number.
 pub fn purge(tx: &mut Tx<'_>, user_id: UserId) -> ApiResult<usize> {
     let views = list(tx, user_id)?;
-    tx.prepare_cached("DELETE FROM navigation_view WHERE user_id = ?1")?.execute([user_id])?;
+    tx.execute_cached("DELETE FROM navigation_view WHERE user_id = ?1", [user_id])?;
     let count = views.len();
     for view in views {
         tx.emit(ViewRemoved { fragment: view.fragment }, Audience::user(user_id));

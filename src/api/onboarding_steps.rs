@@ -3,7 +3,7 @@
 use crate::api::resource::{Resource, State, StatePart, StateRequest};
 use crate::events::{Audience, uniform_event};
 use crate::http::{ApiError, ApiResult, Reply, Route, USER, User};
-use crate::store::Tx;
+use crate::store::{ExecuteCached, Tx};
 use crate::types::UserId;
 use hyper::Method;
 use rusqlite::Connection;
@@ -68,10 +68,10 @@ fn mark_as_read(tx: &mut Tx<'_>, caller: &User, params: MarkParams) -> ApiResult
     if !STEPS.iter().any(|(name, _)| name == step) {
         return Err(ApiError::bad_request(format!("Unknown onboarding_step: {step}")));
     }
-    tx.prepare_cached(
+    tx.execute_cached(
         "INSERT OR IGNORE INTO onboarding_step (user_id, onboarding_step, timestamp) VALUES (?1, ?2, ?3)",
-    )?
-    .execute((caller.user_id, step, tx.now()))?;
+        (caller.user_id, step, tx.now()),
+    )?;
     let unseen = list_unseen(tx, caller.user_id)?;
     let event = StepsChanged { onboarding_steps: unseen };
     tx.emit(event, Audience::user(caller.user_id));

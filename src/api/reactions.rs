@@ -11,7 +11,7 @@ use crate::domain::user_topics::auto_follow;
 use crate::domain::{access, messages, rows};
 use crate::events::{Event, Form, Receiver, Routed};
 use crate::http::{ApiError, ApiResult, Reply, Route, USER, User};
-use crate::store::Tx;
+use crate::store::{ExecuteCached, Tx};
 use crate::types::{MessageId, UserId};
 use hyper::Method;
 use rusqlite::Connection;
@@ -167,10 +167,11 @@ fn remove_reaction(tx: &mut Tx<'_>, caller: &User, params: ReactionParams) -> Ap
         .into_iter()
         .find(wanted)
         .ok_or_else(|| ApiError::new(400, "REACTION_DOES_NOT_EXIST", "Reaction doesn't exist."))?;
-    tx.prepare_cached(
-        "DELETE FROM reaction WHERE message_id = ?1 AND user_id = ?2 AND reaction_type = ?3 AND emoji_code = ?4",
-    )?
-    .execute((message.id, caller.user_id, &reaction.reaction_type, &reaction.emoji_code))?;
+    tx.execute_cached(
+        "DELETE FROM reaction
+         WHERE message_id = ?1 AND user_id = ?2 AND reaction_type = ?3 AND emoji_code = ?4",
+        (message.id, caller.user_id, &reaction.reaction_type, &reaction.emoji_code),
+    )?;
     emit_changed(tx, "remove", &message, reaction)
 }
 
@@ -191,11 +192,10 @@ fn emit_changed(
 }
 
 fn insert(connection: &Connection, id: MessageId, reaction: &Reaction) -> ApiResult<()> {
-    connection
-        .prepare_cached(
-            "INSERT INTO reaction (message_id, number, user_id, emoji_name, emoji_code, reaction_type)
-             SELECT ?1, 1 + coalesce((SELECT max(number) FROM reaction WHERE message_id = ?1), 0), ?2, ?3, ?4, ?5",
-        )?
-        .execute((id, reaction.user_id, &reaction.emoji_name, &reaction.emoji_code, &reaction.reaction_type))?;
+    connection.execute_cached(
+        "INSERT INTO reaction (message_id, number, user_id, emoji_name, emoji_code, reaction_type)
+         SELECT ?1, 1 + coalesce((SELECT max(number) FROM reaction WHERE message_id = ?1), 0), ?2, ?3, ?4, ?5",
+        (id, reaction.user_id, &reaction.emoji_name, &reaction.emoji_code, &reaction.reaction_type),
+    )?;
     Ok(())
 }

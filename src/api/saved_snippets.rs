@@ -5,7 +5,7 @@ use crate::domain::limits::{Accounts, MAX_MESSAGE_LENGTH, MAX_OWNED_LENGTH, MAX_
 use crate::events::{Audience, uniform_event};
 use crate::http::params::{NoParams, RequiredText};
 use crate::http::{ApiError, ApiResult, Read, Reply, Route, USER, User};
-use crate::store::Tx;
+use crate::store::{ExecuteCached, Tx};
 use crate::types::UserId;
 use hyper::Method;
 use rusqlite::{Connection, OptionalExtension, Row};
@@ -133,11 +133,10 @@ fn edit_saved_snippet(tx: &mut Tx<'_>, caller: &User, params: EditParams) -> Api
         snippet.content = content.into_inner();
     }
     if snippet != before {
-        tx.prepare_cached("UPDATE saved_snippet SET title = ?2, content = ?3 WHERE id = ?1")?.execute((
-            snippet.id,
-            &snippet.title,
-            &snippet.content,
-        ))?;
+        tx.execute_cached(
+            "UPDATE saved_snippet SET title = ?2, content = ?3 WHERE id = ?1",
+            (snippet.id, &snippet.title, &snippet.content),
+        )?;
         check_length(tx, caller)?;
         emit_changed(tx, "update", caller.user_id, snippet);
     }
@@ -160,7 +159,7 @@ pub struct DeleteParams {
 /// `DELETE /saved_snippets/{saved_snippet_id}`: deletes a saved snippet.
 fn delete_saved_snippet(tx: &mut Tx<'_>, caller: &User, params: DeleteParams) -> ApiResult<Reply> {
     let saved_snippet_id = load(tx, caller.user_id, params.saved_snippet_id)?.id;
-    tx.prepare_cached("DELETE FROM saved_snippet WHERE id = ?1")?.execute([saved_snippet_id])?;
+    tx.execute_cached("DELETE FROM saved_snippet WHERE id = ?1", [saved_snippet_id])?;
     let event = SnippetRemoved { saved_snippet_id };
     tx.emit(event, Audience::user(caller.user_id));
     Ok(Reply::ok())
@@ -169,7 +168,7 @@ fn delete_saved_snippet(tx: &mut Tx<'_>, caller: &User, params: DeleteParams) ->
 /// Deletes the snippets of a user, with events, and returns their number.
 pub fn purge(tx: &mut Tx<'_>, user_id: UserId) -> ApiResult<usize> {
     let snippets = list(tx, user_id)?;
-    tx.prepare_cached("DELETE FROM saved_snippet WHERE user_id = ?1")?.execute([user_id])?;
+    tx.execute_cached("DELETE FROM saved_snippet WHERE user_id = ?1", [user_id])?;
     for snippet in &snippets {
         tx.emit(SnippetRemoved { saved_snippet_id: snippet.id }, Audience::user(user_id));
     }

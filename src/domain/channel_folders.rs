@@ -1,6 +1,7 @@
 //! Folders that channels are shown in: the record on the wire, and statements.
 
 use crate::error::{ApiError, ApiResult};
+use crate::store::ExecuteCached;
 use crate::types::{UserId, fold};
 use rusqlite::{Connection, OptionalExtension, Row};
 use serde::{Deserialize, Serialize};
@@ -111,25 +112,22 @@ pub fn insert(connection: &Connection, folder: &ChannelFolder) -> rusqlite::Resu
 
 /// Changes a folder's name, description, or whether it is archived.
 pub fn update(connection: &Connection, folder: &ChannelFolder) -> rusqlite::Result<()> {
-    connection
-        .prepare_cached(
-            "UPDATE channel_folder SET name = ?2, name_key = ?3, description = ?4, rendered_description = ?5,
-                 is_archived = ?6
-             WHERE id = ?1",
-        )?
-        .execute((
+    connection.execute_cached(
+        "UPDATE channel_folder SET name = ?2, name_key = ?3, description = ?4, rendered_description = ?5,
+             is_archived = ?6
+         WHERE id = ?1",
+        (
             folder.id,
             &folder.name,
             fold(&folder.name),
             &folder.description,
             &folder.rendered_description,
             folder.is_archived,
-        ))
-        .map(|_| ())
+        ),
+    )
 }
 
 /// Puts a folder at a place.
 pub fn set_position(connection: &Connection, id: i64, position: i64) -> rusqlite::Result<()> {
-    let statement = "UPDATE channel_folder SET position = ?2 WHERE id = ?1";
-    connection.prepare_cached(statement)?.execute((id, position)).map(|_| ())
+    connection.execute_cached("UPDATE channel_folder SET position = ?2 WHERE id = ?1", (id, position))
 }

@@ -2,7 +2,7 @@
 
 use crate::error::ApiResult;
 use crate::events::{Audience, uniform_event};
-use crate::store::{Tx, json_column};
+use crate::store::{ExecuteCached, Tx, json_column};
 use crate::types::{StreamId, UserId};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Row};
@@ -73,7 +73,7 @@ pub fn read_row(row: &Row<'_>) -> rusqlite::Result<Draft> {
 
 /// Deletes the drafts of a user who turns off their synchronization. Emits nothing: clients keep their own copies.
 pub fn delete_all(connection: &Connection, user_id: UserId) -> ApiResult<()> {
-    connection.prepare_cached("DELETE FROM draft WHERE user_id = ?1")?.execute([user_id])?;
+    connection.execute_cached("DELETE FROM draft WHERE user_id = ?1", [user_id])?;
     Ok(())
 }
 

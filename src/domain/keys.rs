@@ -4,7 +4,7 @@ use crate::auth::credentials::{API_KEY_LENGTH, digest};
 use crate::domain::audit::{Action, Entry};
 use crate::domain::limits::MAX_API_KEYS;
 use crate::error::ApiResult;
-use crate::store::Tx;
+use crate::store::{ExecuteCached, Tx};
 use crate::types::UserId;
 use rand::RngExt;
 use rand::distr::Alphanumeric;
@@ -31,19 +31,21 @@ pub fn mint(tx: &Tx<'_>, user_id: UserId, client: &str) -> ApiResult<String> {
     insert(tx, user_id, client, &key)?;
     let id = tx.last_insert_rowid();
     tx.audit(Entry::new(Action::KeyCreated, user_id).after(json!({ "id": id, "client": client })))?;
-    tx.prepare_cached(
+    tx.execute_cached(
         "DELETE FROM api_key WHERE id IN (
              SELECT id FROM api_key LEFT JOIN api_key_use ON api_key_id = id WHERE user_id = ?1 AND id <> ?2
              ORDER BY coalesce(last_used, date_created) DESC, id DESC LIMIT -1 OFFSET ?3)",
-    )?
-    .execute((user_id, id, i64::try_from(MAX_API_KEYS - 1).unwrap_or(i64::MAX)))?;
+        (user_id, id, i64::try_from(MAX_API_KEYS - 1).unwrap_or(i64::MAX)),
+    )?;
     Ok(key)
 }
 
 /// Inserts a given key of a user, for fixtures. Fails if it is in use.
 pub fn insert(tx: &Tx<'_>, user_id: UserId, client: &str, key: &str) -> ApiResult<()> {
-    tx.prepare_cached("INSERT INTO api_key (user_id, digest, client, date_created) VALUES (?1, ?2, ?3, ?4)")?
-        .execute((user_id, digest(key), client, tx.now()))?;
+    tx.execute_cached(
+        "INSERT INTO api_key (user_id, digest, client, date_created) VALUES (?1, ?2, ?3, ?4)",
+        (user_id, digest(key), client, tx.now()),
+    )?;
     Ok(())
 }
 
@@ -85,11 +87,11 @@ pub fn list(connection: &Connection, user_id: UserId) -> ApiResult<Vec<KeyRecord
 
 /// Stores when a key was last used, in UNIX seconds. Does nothing if the key was revoked.
 pub fn set_last_used(tx: &Tx<'_>, id: i64, time: i64) -> ApiResult<()> {
-    tx.prepare_cached(
+    tx.execute_cached(
         "INSERT INTO api_key_use (api_key_id, last_used) SELECT id, ?2 FROM api_key WHERE id = ?1
          ON CONFLICT DO UPDATE SET last_used = max(last_used, excluded.last_used)",
-    )?
-    .execute((id, time))?;
+        (id, time),
+    )?;
     Ok(())
 }
 

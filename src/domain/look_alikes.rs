@@ -1,6 +1,7 @@
 //! Comparison of names by their appearance: skeletons (UTS 39) are stored with the names, so that rules on unique names
 //! can use an index.
 
+use crate::store::ExecuteCached;
 use crate::types::{folded_skeleton, skeleton};
 use rusqlite::Connection;
 
@@ -36,9 +37,7 @@ impl Named {
 
 /// Stores the skeleton of an object's name, replacing the previous one.
 pub fn set(connection: &Connection, named: Named, id: i64, name: &str) -> rusqlite::Result<()> {
-    connection
-        .prepare_cached("DELETE FROM name_skeleton WHERE kind = ?1 AND id = ?2")?
-        .execute((named.kind(), id))?;
+    connection.execute_cached("DELETE FROM name_skeleton WHERE kind = ?1 AND id = ?2", (named.kind(), id))?;
     let mut insert = connection.prepare_cached(
         "INSERT INTO name_skeleton (kind, is_folded, skeleton, id) VALUES (?1, ?2, ?3, ?4)",
     )?;

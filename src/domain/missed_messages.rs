@@ -5,7 +5,7 @@
 use crate::domain::limits::MAX_MISSED_MESSAGES;
 use crate::domain::user_settings::EMAIL_NOTIFICATIONS_BATCHING_PERIOD_SECONDS;
 use crate::error::ApiResult;
-use crate::store::Tx;
+use crate::store::{ExecuteCached, Tx};
 use crate::types::{MessageId, UserId};
 use rusqlite::{Connection, OptionalExtension};
 
@@ -31,8 +31,7 @@ pub fn add(tx: &mut Tx<'_>, user_id: UserId, message_id: MessageId) -> ApiResult
         Some(batch_id) => batch_id,
         None => {
             let due = tx.now() + EMAIL_NOTIFICATIONS_BATCHING_PERIOD_SECONDS.get(tx, user_id)?;
-            tx.prepare_cached("INSERT INTO missed_batch (user_id, due) VALUES (?1, ?2)")?
-                .execute((user_id, due))?;
+            tx.execute_cached("INSERT INTO missed_batch (user_id, due) VALUES (?1, ?2)", (user_id, due))?;
             tx.wake_tasks_after_commit();
             tx.last_insert_rowid()
         }
@@ -60,16 +59,15 @@ pub fn put_back(tx: &mut Tx<'_>, user_id: UserId, message_ids: &[MessageId]) -> 
     if message_ids.is_empty() {
         return Ok(());
     }
-    tx.prepare_cached("INSERT INTO missed_batch (user_id, due, count) VALUES (?1, ?2, ?3)")?.execute((
-        user_id,
-        tx.now(),
-        message_ids.len() as i64,
-    ))?;
+    tx.execute_cached(
+        "INSERT INTO missed_batch (user_id, due, count) VALUES (?1, ?2, ?3)",
+        (user_id, tx.now(), message_ids.len() as i64),
+    )?;
     let batch_id = tx.last_insert_rowid();
-    tx.prepare_cached(
+    tx.execute_cached(
         "INSERT INTO missed_message (batch_id, message_id) SELECT ?1, value FROM json_each(?2)",
-    )?
-    .execute((batch_id, serde_json::to_string(message_ids)?))?;
+        (batch_id, serde_json::to_string(message_ids)?),
+    )?;
     tx.wake_tasks_after_commit();
     Ok(())
 }
@@ -112,19 +110,20 @@ pub fn remove(tx: &Tx<'_>, batch_id: i64, message_ids: &[MessageId]) -> ApiResul
              WHERE batch_id = ?1 AND message_id IN (SELECT value FROM json_each(?2))",
         )?
         .execute((batch_id, serde_json::to_string(message_ids)?))?;
-    tx.prepare_cached("UPDATE missed_batch SET count = count - ?2 WHERE id = ?1")?
-        .execute((batch_id, removed as i64))?;
+    tx.execute_cached(
+        "UPDATE missed_batch SET count = count - ?2 WHERE id = ?1",
+        (batch_id, removed as i64),
+    )?;
     Ok(())
 }
 
 /// Removes a batch that has no messages any more.
 pub fn remove_empty(tx: &Tx<'_>, batch_id: i64) -> rusqlite::Result<()> {
-    tx.prepare_cached(
+    tx.execute_cached(
         "DELETE FROM missed_batch WHERE id = ?1
          AND NOT EXISTS (SELECT 1 FROM missed_message WHERE batch_id = ?1)",
-    )?
-    .execute([batch_id])
-    .map(|_| ())
+        [batch_id],
+    )
 }
 
 /// True if there are no batches.

@@ -6,7 +6,7 @@ use crate::domain::limits::PRESENCE_OFFLINE_THRESHOLD_SECONDS;
 use crate::domain::{access, realm, rows, user_settings};
 use crate::error::ApiResult;
 use crate::events::{Audience, Event, Form, Receiver, Routed};
-use crate::store::Tx;
+use crate::store::{ExecuteCached, Tx};
 use crate::types::{SECONDS_PER_DAY, UserId};
 use roaring::RoaringBitmap;
 use rusqlite::{Connection, OptionalExtension, Row};
@@ -398,15 +398,13 @@ fn list_changed(connection: &Connection, after: i64, since: i64) -> rusqlite::Re
 
 /// Stores a person's times as the newest update.
 fn save(connection: &Connection, user_id: UserId, times: Times) -> rusqlite::Result<()> {
-    connection
-        .prepare_cached(
-            "INSERT INTO presence (user_id, last_active_time, last_connected_time, update_id)
-             SELECT ?1, ?2, ?3, 1 + coalesce(max(update_id), 0) FROM presence WHERE true
-             ON CONFLICT (user_id) DO UPDATE SET last_active_time = excluded.last_active_time,
-                 last_connected_time = excluded.last_connected_time, update_id = excluded.update_id",
-        )?
-        .execute((user_id, times.last_active, times.last_connected))
-        .map(|_| ())
+    connection.execute_cached(
+        "INSERT INTO presence (user_id, last_active_time, last_connected_time, update_id)
+         SELECT ?1, ?2, ?3, 1 + coalesce(max(update_id), 0) FROM presence WHERE true
+         ON CONFLICT (user_id) DO UPDATE SET last_active_time = excluded.last_active_time,
+             last_connected_time = excluded.last_connected_time, update_id = excluded.update_id",
+        (user_id, times.last_active, times.last_connected),
+    )
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use crate::domain::rows::user::UserRow;
 use crate::domain::{access, user_settings};
 use crate::error::ApiResult;
 use crate::events::{Audience, uniform_event};
-use crate::store::Tx;
+use crate::store::{ExecuteCached, Tx};
 use crate::types::UserId;
 use roaring::RoaringBitmap;
 use rusqlite::{Connection, OptionalExtension, Row};
@@ -134,19 +134,12 @@ pub fn load(connection: &Connection, user_id: UserId) -> ApiResult<UserStatus> {
 
 /// Stores a user's status.
 pub fn save(connection: &Connection, user_id: UserId, status: &UserStatus) -> ApiResult<()> {
-    connection
-        .prepare_cached(
-            "INSERT INTO user_status (user_id, status_text, emoji_name, emoji_code, reaction_type)
-             VALUES (?1, ?2, ?3, ?4, ?5)
-             ON CONFLICT DO UPDATE SET status_text = excluded.status_text, emoji_name = excluded.emoji_name,
-                 emoji_code = excluded.emoji_code, reaction_type = excluded.reaction_type",
-        )?
-        .execute((
-            user_id,
-            &status.status_text,
-            &status.emoji_name,
-            &status.emoji_code,
-            &status.reaction_type,
-        ))?;
+    connection.execute_cached(
+        "INSERT INTO user_status (user_id, status_text, emoji_name, emoji_code, reaction_type)
+         VALUES (?1, ?2, ?3, ?4, ?5)
+         ON CONFLICT DO UPDATE SET status_text = excluded.status_text, emoji_name = excluded.emoji_name,
+             emoji_code = excluded.emoji_code, reaction_type = excluded.reaction_type",
+        (user_id, &status.status_text, &status.emoji_name, &status.emoji_code, &status.reaction_type),
+    )?;
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use super::Audience;
 use super::serialized::SerializedEvent;
-use crate::store::bitmap;
+use crate::store::{ExecuteCached, bitmap};
 use crate::types::{EventId, MessageId};
 use roaring::RoaringBitmap;
 use rusqlite::{Connection, OptionalExtension, Row};
@@ -46,12 +46,10 @@ pub fn append(
     (audience, message_id): (&Audience, Option<MessageId>),
 ) -> rusqlite::Result<()> {
     let (inline, reference) = audience_columns(connection, stored, audience)?;
-    connection
-        .prepare_cached(
-            "INSERT INTO event (id, type, name, version, audience, audience_id, also_public, message_id, payload, routing)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
-        )?
-        .execute((
+    connection.execute_cached(
+        "INSERT INTO event (id, type, name, version, audience, audience_id, also_public, message_id, payload, routing)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+        (
             id,
             event.kind.event_type,
             event.kind.name,
@@ -62,7 +60,8 @@ pub fn append(
             message_id,
             &event.payload,
             &event.routing,
-        ))?;
+        ),
+    )?;
     Ok(())
 }
 
@@ -87,9 +86,10 @@ fn store_audience(
     if let Some(id) = stored.0.get(&audience.serial()) {
         return Ok(*id);
     }
-    connection
-        .prepare_cached("INSERT INTO event_audience (user_ids) VALUES (?1)")?
-        .execute([bitmap::to_blob(audience.bitmap())])?;
+    connection.execute_cached(
+        "INSERT INTO event_audience (user_ids) VALUES (?1)",
+        [bitmap::to_blob(audience.bitmap())],
+    )?;
     let id = connection.last_insert_rowid();
     if stored.0.len() >= CAPACITY {
         stored.0.clear();
@@ -261,7 +261,7 @@ fn audience_of(users: Option<&[u8]>, column: usize) -> rusqlite::Result<Audience
 
 /// Removes an event.
 pub fn remove(connection: &Connection, id: EventId) -> rusqlite::Result<()> {
-    connection.prepare_cached("DELETE FROM event WHERE id = ?1")?.execute([id]).map(|_| ())
+    connection.execute_cached("DELETE FROM event WHERE id = ?1", [id])
 }
 
 /// Up to `limit` of the stored audiences after one that no event of the log has any more.
@@ -348,21 +348,16 @@ pub fn stored_event(connection: &Connection, id: EventId) -> rusqlite::Result<Op
 
 /// Empties an event, so that no queue gets it. Its number stays: it may be the end of the log.
 pub fn clear(connection: &Connection, id: EventId) -> rusqlite::Result<()> {
-    connection
-        .prepare_cached(
-            "UPDATE event SET audience = ?2, audience_id = NULL, also_public = 0, message_id = NULL,
-                 payload = '{}', routing = NULL WHERE id = ?1",
-        )?
-        .execute((id, bitmap::to_blob(&RoaringBitmap::new())))
-        .map(|_| ())
+    connection.execute_cached(
+        "UPDATE event SET audience = ?2, audience_id = NULL, also_public = 0, message_id = NULL,
+             payload = '{}', routing = NULL WHERE id = ?1",
+        (id, bitmap::to_blob(&RoaringBitmap::new())),
+    )
 }
 
 /// Replaces the members of an event, which has no text of a message any more.
 pub fn replace_payload(connection: &Connection, id: EventId, payload: &str) -> rusqlite::Result<()> {
-    connection
-        .prepare_cached("UPDATE event SET payload = ?2, message_id = NULL WHERE id = ?1")?
-        .execute((id, payload))
-        .map(|_| ())
+    connection.execute_cached("UPDATE event SET payload = ?2, message_id = NULL WHERE id = ?1", (id, payload))
 }
 
 /// Replaces the receivers of an event.
@@ -373,8 +368,8 @@ pub fn replace_audience(
     audience: &Audience,
 ) -> rusqlite::Result<()> {
     let (inline, reference) = audience_columns(connection, stored, audience)?;
-    connection
-        .prepare_cached("UPDATE event SET audience = ?2, audience_id = ?3, also_public = ?4 WHERE id = ?1")?
-        .execute((id, inline, reference, audience.is_also_public()))
-        .map(|_| ())
+    connection.execute_cached(
+        "UPDATE event SET audience = ?2, audience_id = ?3, also_public = ?4 WHERE id = ?1",
+        (id, inline, reference, audience.is_also_public()),
+    )
 }

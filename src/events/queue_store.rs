@@ -1,7 +1,7 @@
 //! The `event_queue` table: queues as they survive a restart.
 
 use super::registration::{NewQueue, QueueId, Registration};
-use crate::store::{StoreError, Tx};
+use crate::store::{ExecuteCached, StoreError, Tx};
 use crate::types::{EventId, UserId};
 use rusqlite::Connection;
 
@@ -35,10 +35,10 @@ pub fn load(connection: &Connection) -> rusqlite::Result<Vec<StoredQueue>> {
 /// the queue is in the file before a change is acknowledged that the client has to get.
 pub fn insert_queue(tx: &Tx<'_>, queue: &NewQueue, acknowledged: EventId) -> Result<(), StoreError> {
     let registration = serde_json::to_string(&*queue.registration)?;
-    tx.prepare_cached(
+    tx.execute_cached(
         "INSERT INTO event_queue (queue_id, user_id, registration, acknowledged) VALUES (?1, ?2, ?3, ?4)",
-    )?
-    .execute((&queue.queue_id.0, queue.user_id, registration, acknowledged))?;
+        (&queue.queue_id.0, queue.user_id, registration, acknowledged),
+    )?;
     Ok(())
 }
 
@@ -55,7 +55,7 @@ pub fn update_positions(tx: &Tx<'_>, positions: &[(QueueId, EventId)]) -> Result
 
 /// Deletes a queue.
 pub fn delete_queue(tx: &Tx<'_>, queue_id: &QueueId) -> Result<(), StoreError> {
-    tx.prepare_cached("DELETE FROM event_queue WHERE queue_id = ?1")?.execute([&queue_id.0])?;
+    tx.execute_cached("DELETE FROM event_queue WHERE queue_id = ?1", [&queue_id.0])?;
     Ok(())
 }
 
@@ -64,7 +64,7 @@ pub struct DeletedQueues(pub UserId);
 
 /// Deletes all queues of a user. Their polls end with the commit.
 pub fn delete_queues_of(tx: &mut Tx<'_>, user_id: UserId) -> Result<(), StoreError> {
-    tx.prepare_cached("DELETE FROM event_queue WHERE user_id = ?1")?.execute([user_id])?;
+    tx.execute_cached("DELETE FROM event_queue WHERE user_id = ?1", [user_id])?;
     tx.push_outbox(Box::new(DeletedQueues(user_id)));
     Ok(())
 }

@@ -1,5 +1,6 @@
 //! Named numbers: the rows of `counter`.
 
+use super::ExecuteCached;
 use rusqlite::{Connection, OptionalExtension};
 
 /// Loads a number; `None` if it was never set.
@@ -12,8 +13,5 @@ pub fn load(connection: &Connection, name: &str) -> rusqlite::Result<Option<i64>
 
 /// Sets a number.
 pub fn set(connection: &Connection, name: &str, value: i64) -> rusqlite::Result<()> {
-    connection
-        .prepare_cached("INSERT OR REPLACE INTO counter (name, value) VALUES (?1, ?2)")?
-        .execute((name, value))
-        .map(|_| ())
+    connection.execute_cached("INSERT OR REPLACE INTO counter (name, value) VALUES (?1, ?2)", (name, value))
 }

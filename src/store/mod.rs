@@ -19,6 +19,7 @@
 //! - `schema_check`: the schema of a file, compared with that of this program;
 //! - `pragmas`: SQLite's checks of a file, and giving pages back;
 //! - [`ScratchFolder`]: a folder that is removed unless it is complete;
+//! - [`ExecuteCached`]: statements that return no rows;
 //! - [`bitmap`]: sets of ids as blobs; [`counter`]: named numbers;
 //! - `json_column`: JSON as text.
 //!
@@ -31,6 +32,7 @@ mod connect;
 mod copies;
 pub mod counter;
 mod error;
+mod execute_cached;
 mod file;
 mod file_state;
 mod json_column;
@@ -59,6 +61,7 @@ pub use announcement::Announcement;
 pub use background::{BackgroundFigures, BackgroundJobs, Budget};
 pub use copies::DatabaseCopy;
 pub use error::{Cause, OpenError, StoreError};
+pub use execute_cached::ExecuteCached;
 pub use file::{
     FileIdentity, beside, create_private, disk_usage, free_space, has_log, name_finished, private_file,
 };

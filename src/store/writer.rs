@@ -9,7 +9,7 @@ use super::table_version::{TableVersion, UpdateHook, WatchedTables};
 use super::tx::{Answer, BeforeCommit, Job, JobOutcome, JobOutput, Tx, job};
 use super::writer_cache::{Rollback, WriterCaches};
 use super::writer_metrics::WriterMetrics;
-use super::{Cause, Database, StoreError};
+use super::{Cause, Database, ExecuteCached, StoreError};
 use crate::types::Clock;
 use rusqlite::Connection;
 use std::collections::VecDeque;
@@ -426,7 +426,7 @@ impl<S: CommitSink> WriterThread<S> {
     fn commit(&mut self, jobs: impl Iterator<Item = Job>) -> Result<(), StoreError> {
         let started = Instant::now();
         let mut count = 0;
-        let begun = execute(&self.connection, "BEGIN IMMEDIATE");
+        let begun = self.connection.execute_cached("BEGIN IMMEDIATE", []);
         let mut group = Group { lost: begun.err().map(StoreError::from), ..Group::default() };
         for job in jobs {
             count += 1;
@@ -489,7 +489,7 @@ impl<S: CommitSink> WriterThread<S> {
     /// Runs one job in its savepoint and has the sink write its outbox. The group is lost when the savepoint itself
     /// fails: a full disk makes SQLite roll back the whole transaction.
     fn run_job(&mut self, job: Job) -> JobResult {
-        let started = execute(&self.connection, "SAVEPOINT job");
+        let started = self.connection.execute_cached("SAVEPOINT job", []);
         let now = self.clock.seconds();
         let mut tx = Tx::new(&self.connection, &mut self.caches, &self.background, &self.update_hook, now);
         let outcome = match started {
@@ -514,7 +514,7 @@ impl<S: CommitSink> WriterThread<S> {
         if !outbox.is_empty() {
             self.sink.append(&self.connection, &mut self.caches, outbox)?;
         }
-        execute(&self.connection, "RELEASE job")?;
+        self.connection.execute_cached("RELEASE job", [])?;
         self.caches.commit();
         Ok(left)
     }
@@ -526,8 +526,8 @@ impl<S: CommitSink> WriterThread<S> {
             let why = "an error of the disk or of memory has ended the transaction";
             return Err(StoreError::NotCommitted(Cause::BadDisk, why.to_owned()));
         }
-        execute(&self.connection, "ROLLBACK TO job")?;
-        Ok(execute(&self.connection, "RELEASE job")?)
+        self.connection.execute_cached("ROLLBACK TO job", [])?;
+        Ok(self.connection.execute_cached("RELEASE job", [])?)
     }
 
     fn finish(&mut self, before_commit: Vec<BeforeCommit>) -> Result<(), StoreError> {
@@ -536,7 +536,7 @@ impl<S: CommitSink> WriterThread<S> {
         self.identity.check()?;
         self.update_hook.before_commit();
         let started = Instant::now();
-        execute(&self.connection, "COMMIT")?;
+        self.connection.execute_cached("COMMIT", [])?;
         self.metrics.commit_time.observe_time(started.elapsed());
         Ok(())
     }
@@ -545,7 +545,7 @@ impl<S: CommitSink> WriterThread<S> {
     fn rollback_group(&mut self, error: &StoreError) {
         tracing::error!(%error, "a group of changes was not committed");
         if !self.connection.is_autocommit()
-            && let Err(error) = execute(&self.connection, "ROLLBACK")
+            && let Err(error) = self.connection.execute_cached("ROLLBACK", [])
         {
             tracing::error!(%error, "rolling back failed");
         }
@@ -569,9 +569,4 @@ impl<S: CommitSink> WriterThread<S> {
             tracing::warn!(%error, "the file was not checkpointed");
         }
     }
-}
-
-/// Runs a statement without parameters, prepared once.
-fn execute(connection: &Connection, statement: &str) -> rusqlite::Result<()> {
-    connection.prepare_cached(statement)?.execute([]).map(|_| ())
 }

@@ -15,7 +15,7 @@ use crate::domain::realm::settings::{DIGEST_EMAILS_ENABLED, DIGEST_WEEKDAY};
 use crate::domain::{logins, mail, realm};
 use crate::error::ApiResult;
 use crate::scheduler;
-use crate::store::{StoreError, Tx, counter};
+use crate::store::{ExecuteCached, StoreError, Tx, counter};
 use crate::types::{SECONDS_PER_DAY, UserId};
 use rusqlite::Connection;
 use std::sync::Arc;
@@ -127,8 +127,10 @@ async fn send(app: &App, user_id: UserId, activity: Arc<Activity>, now: i64) -> 
         if let Some(letter) = letter {
             mail::queue(tx, letter)?;
         }
-        tx.prepare_cached("INSERT OR REPLACE INTO digest (user_id, sent) VALUES (?1, ?2)")?
-            .execute((user_id, tx.now()))?;
+        tx.execute_cached(
+            "INSERT OR REPLACE INTO digest (user_id, sent) VALUES (?1, ?2)",
+            (user_id, tx.now()),
+        )?;
         Ok(())
     };
     app.writer.run(job).await

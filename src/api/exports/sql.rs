@@ -1,5 +1,6 @@
 //! Statements on exports.
 
+use crate::store::ExecuteCached;
 use crate::types::UserId;
 use rusqlite::{Connection, OptionalExtension, Row};
 
@@ -125,14 +126,12 @@ pub fn insert(
 
 /// Marks an export as begun.
 pub fn set_started(connection: &Connection, id: i64, now: i64) -> rusqlite::Result<()> {
-    let statement = "UPDATE realm_export SET date_started = ?2 WHERE id = ?1";
-    connection.prepare_cached(statement)?.execute((id, now)).map(|_| ())
+    connection.execute_cached("UPDATE realm_export SET date_started = ?2 WHERE id = ?1", (id, now))
 }
 
 /// Marks an export as failed.
 pub fn set_failed(connection: &Connection, id: i64, now: i64) -> rusqlite::Result<()> {
-    let statement = "UPDATE realm_export SET date_failed = ?2 WHERE id = ?1";
-    connection.prepare_cached(statement)?.execute((id, now)).map(|_| ())
+    connection.execute_cached("UPDATE realm_export SET date_failed = ?2 WHERE id = ?1", (id, now))
 }
 
 /// Marks the exports as failed that were being written when the server stopped. Returns how many there were.
@@ -153,21 +152,17 @@ pub fn set_archive(
     sha256: &str,
     now: i64,
 ) -> rusqlite::Result<()> {
-    connection
-        .prepare_cached(
-            "UPDATE realm_export SET date_succeeded = ?2, content_id = ?3, path = ?4, size = ?5, sha256 = ?6
-             WHERE id = ?1",
-        )?
-        .execute((id, now, archive.content_id, &archive.path, archive.size as i64, sha256))
-        .map(|_| ())
+    connection.execute_cached(
+        "UPDATE realm_export SET date_succeeded = ?2, content_id = ?3, path = ?4, size = ?5, sha256 = ?6
+         WHERE id = ?1",
+        (id, now, archive.content_id, &archive.path, archive.size as i64, sha256),
+    )
 }
 
 /// Removes the archive of an export.
 pub fn remove_archive(connection: &Connection, id: i64, now: i64) -> rusqlite::Result<()> {
-    connection
-        .prepare_cached(
-            "UPDATE realm_export SET date_deleted = ?2, content_id = NULL, path = NULL WHERE id = ?1",
-        )?
-        .execute((id, now))
-        .map(|_| ())
+    connection.execute_cached(
+        "UPDATE realm_export SET date_deleted = ?2, content_id = NULL, path = NULL WHERE id = ?1",
+        (id, now),
+    )
 }

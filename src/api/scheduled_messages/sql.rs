@@ -1,7 +1,7 @@
 //! Statements on scheduled messages.
 
 use super::record::{ScheduledMessageRow, Target};
-use crate::store::json_column;
+use crate::store::{ExecuteCached, json_column};
 use crate::types::UserId;
 use rusqlite::{Connection, OptionalExtension, Row};
 
@@ -94,13 +94,11 @@ pub fn insert(connection: &Connection, row: &ScheduledMessageRow) -> rusqlite::R
 /// Writes all columns that can change.
 pub fn update(connection: &Connection, row: &ScheduledMessageRow) -> rusqlite::Result<()> {
     let (stream_id, user_ids, topic) = target_columns(&row.target);
-    connection
-        .prepare_cached(
-            "UPDATE scheduled_message SET stream_id = ?2, user_ids = ?3, topic = ?4, content = ?5,
-                 rendered_content = ?6, scheduled_delivery_timestamp = ?7, client = ?8, origin = ?9, failed = ?10
-             WHERE scheduled_message_id = ?1",
-        )?
-        .execute((
+    connection.execute_cached(
+        "UPDATE scheduled_message SET stream_id = ?2, user_ids = ?3, topic = ?4, content = ?5,
+             rendered_content = ?6, scheduled_delivery_timestamp = ?7, client = ?8, origin = ?9, failed = ?10
+         WHERE scheduled_message_id = ?1",
+        (
             row.scheduled_message_id,
             stream_id,
             user_ids,
@@ -111,25 +109,20 @@ pub fn update(connection: &Connection, row: &ScheduledMessageRow) -> rusqlite::R
             &row.client,
             &row.origin,
             row.failed,
-        ))
-        .map(|_| ())
+        ),
+    )
 }
 
 /// Marks a message as sent and removes its texts.
 pub fn set_sent(connection: &Connection, id: i64) -> rusqlite::Result<()> {
-    connection
-        .prepare_cached(
-            "UPDATE scheduled_message SET sent = 1, topic = '', content = '', rendered_content = ''
-             WHERE scheduled_message_id = ?1",
-        )?
-        .execute([id])
-        .map(|_| ())
+    connection.execute_cached(
+        "UPDATE scheduled_message SET sent = 1, topic = '', content = '', rendered_content = ''
+         WHERE scheduled_message_id = ?1",
+        [id],
+    )
 }
 
 /// Deletes a scheduled message.
 pub fn delete(connection: &Connection, id: i64) -> rusqlite::Result<()> {
-    connection
-        .prepare_cached("DELETE FROM scheduled_message WHERE scheduled_message_id = ?1")?
-        .execute([id])
-        .map(|_| ())
+    connection.execute_cached("DELETE FROM scheduled_message WHERE scheduled_message_id = ?1", [id])
 }

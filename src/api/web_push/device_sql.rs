@@ -3,7 +3,7 @@
 use crate::api::web_push::bouncer::DeviceKind;
 use crate::domain::limits::MAX_PUSH_DEVICES;
 use crate::error::{ApiError, ApiResult};
-use crate::store::Tx;
+use crate::store::{ExecuteCached, Tx};
 use crate::types::UserId;
 use rusqlite::{Connection, OptionalExtension, Row};
 
@@ -59,24 +59,24 @@ pub fn put(
     origin: &str,
 ) -> ApiResult<()> {
     check_may_register(tx, user_id)?;
-    tx.prepare_cached(
+    tx.execute_cached(
         "INSERT INTO push_device (user_id, kind, token, app_id, api_key_id) VALUES (?1, ?2, ?3, ?4, ?5)
          ON CONFLICT (user_id, kind, token) DO UPDATE SET app_id = excluded.app_id,
              api_key_id = excluded.api_key_id, failed_tries = 0, next_try = 0",
-    )?
-    .execute((user_id, kind as i64, token, app_id, api_key_id))?;
-    tx.prepare_cached(
+        (user_id, kind as i64, token, app_id, api_key_id),
+    )?;
+    tx.execute_cached(
         "UPDATE push_device SET api_key_id = NULL WHERE id IN (
              SELECT id FROM push_device WHERE user_id = ?1 AND api_key_id IS NOT NULL
              ORDER BY token = ?2 DESC, id DESC LIMIT -1 OFFSET ?3)",
-    )?
-    .execute((user_id, token, MAX_PUSH_DEVICES as i64))?;
-    tx.prepare_cached(
+        (user_id, token, MAX_PUSH_DEVICES as i64),
+    )?;
+    tx.execute_cached(
         "INSERT INTO push_subscription (user_id, shows_content, origin) VALUES (?1, 1, ?2)
          ON CONFLICT (user_id) WHERE session_id IS NULL
              DO UPDATE SET origin = excluded.origin, failing_since = NULL",
-    )?
-    .execute((user_id, origin))?;
+        (user_id, origin),
+    )?;
     tx.wake_tasks_after_commit();
     Ok(())
 }
@@ -157,7 +157,7 @@ pub fn postpone(tx: &Tx<'_>, ids: &[i64], next_try: i64) -> rusqlite::Result<()>
 /// Deletes phones that have ended, which the bouncer has forgotten.
 pub fn delete_ended(tx: &Tx<'_>, user_id: UserId, ids: &[i64]) -> rusqlite::Result<()> {
     for id in ids {
-        tx.prepare_cached("DELETE FROM push_device WHERE id = ?1 AND api_key_id IS NULL")?.execute([id])?;
+        tx.execute_cached("DELETE FROM push_device WHERE id = ?1 AND api_key_id IS NULL", [id])?;
     }
     end_without_devices(tx, user_id)
 }
@@ -165,20 +165,21 @@ pub fn delete_ended(tx: &Tx<'_>, user_id: UserId, ids: &[i64]) -> rusqlite::Resu
 /// Deletes phones of a user which the bouncer does not have any more.
 pub fn delete_gone(tx: &Tx<'_>, user_id: UserId, gone: &[(DeviceKind, String)]) -> rusqlite::Result<()> {
     for (kind, token) in gone {
-        tx.prepare_cached("DELETE FROM push_device WHERE user_id = ?1 AND kind = ?2 AND token = ?3")?
-            .execute((user_id, *kind as i64, token))?;
+        tx.execute_cached(
+            "DELETE FROM push_device WHERE user_id = ?1 AND kind = ?2 AND token = ?3",
+            (user_id, *kind as i64, token),
+        )?;
     }
     end_without_devices(tx, user_id)
 }
 
 /// Ends the subscription of a user's phones if there is none.
 fn end_without_devices(tx: &Tx<'_>, user_id: UserId) -> rusqlite::Result<()> {
-    tx.prepare_cached(
+    tx.execute_cached(
         "DELETE FROM push_subscription WHERE user_id = ?1 AND session_id IS NULL
              AND NOT EXISTS (SELECT 1 FROM push_device WHERE user_id = ?1)",
-    )?
-    .execute([user_id])
-    .map(|_| ())
+        [user_id],
+    )
 }
 
 /// The origin of a subscription of phones and its user, if the user is active.

@@ -5,7 +5,7 @@ use crate::domain::limits::{MAX_MESSAGES_OF_NOTIFICATION, MAX_PUSH_NOTIFICATIONS
 use crate::domain::messages::notification_queue::Queue;
 use crate::domain::notifications::waiting;
 use crate::domain::realm::user_ids;
-use crate::store::{Tx, bitmap};
+use crate::store::{ExecuteCached, Tx, bitmap};
 use crate::types::{MessageId, UserId};
 use roaring::RoaringBitmap;
 use rusqlite::{Connection, OptionalExtension, Row};
@@ -57,20 +57,20 @@ pub fn add(
         while message_ids.len() > MAX_MESSAGES_OF_NOTIFICATION {
             message_ids.remove_smallest(1);
         }
-        tx.prepare_cached(
+        tx.execute_cached(
             "INSERT INTO push_notification (subscription_id, tag, message_ids, queued, next_try)
              SELECT ?1, ?2, ?3, ?4, max(?4, coalesce(max(next_try), 0)) FROM push_notification
              WHERE subscription_id = ?1 AND failed_tries > 0
              ON CONFLICT DO UPDATE SET message_ids = excluded.message_ids, queued = excluded.queued,
                  next_try = excluded.next_try",
-        )?
-        .execute((subscription_id, tag, bitmap::to_blob(&message_ids), tx.now()))?;
-        tx.prepare_cached(
+            (subscription_id, tag, bitmap::to_blob(&message_ids), tx.now()),
+        )?;
+        tx.execute_cached(
             "DELETE FROM push_notification WHERE subscription_id = ?1 AND tag IN (
                  SELECT tag FROM push_notification WHERE subscription_id = ?1
                  ORDER BY queued DESC, tag = ?2 DESC LIMIT -1 OFFSET ?3)",
-        )?
-        .execute((subscription_id, tag, MAX_PUSH_NOTIFICATIONS as i64))?;
+            (subscription_id, tag, MAX_PUSH_NOTIFICATIONS as i64),
+        )?;
     }
     Ok(())
 }
@@ -198,20 +198,19 @@ pub fn sent(
 ) -> rusqlite::Result<()> {
     mark_working(tx, key.subscription_id)?;
     for tag in closed {
-        tx.prepare_cached(
+        tx.execute_cached(
             "DELETE FROM push_notification WHERE subscription_id = ?1 AND tag = ?2 AND next_try IS NULL",
-        )?
-        .execute((key.subscription_id, tag))?;
+            (key.subscription_id, tag),
+        )?;
     }
     let Some(stored) = message_ids(tx, key.subscription_id, &key.tag)? else { return Ok(()) };
     let stored = stored - outdated;
     let next_try = (!stored.is_subset(sent)).then_some(tx.now());
-    tx.prepare_cached(
+    tx.execute_cached(
         "UPDATE push_notification SET message_ids = ?3, is_shown = 1, failed_tries = 0, next_try = ?4
          WHERE subscription_id = ?1 AND tag = ?2",
-    )?
-    .execute((key.subscription_id, &key.tag, bitmap::to_blob(&stored), next_try))
-    .map(|_| ())
+        (key.subscription_id, &key.tag, bitmap::to_blob(&stored), next_try),
+    )
 }
 
 /// Phones show `added` of a notification. They do not show `dropped`, and will not. What is left is sent next; a notification
@@ -241,31 +240,28 @@ pub fn phones_show(
     let excess = shown_ids.len().saturating_sub(MAX_SHOWN_ON_PHONES);
     shown_ids.remove_smallest(excess);
     let shown_ids = (!shown_ids.is_empty()).then(|| bitmap::to_blob(&shown_ids));
-    tx.prepare_cached(
+    tx.execute_cached(
         "UPDATE push_notification SET message_ids = ?3, shown_ids = ?4, failed_tries = 0, next_try = ?5
          WHERE subscription_id = ?1 AND tag = ?2",
-    )?
-    .execute((id, tag, bitmap::to_blob(&message_ids), shown_ids, next_try))
-    .map(|_| ())
+        (id, tag, bitmap::to_blob(&message_ids), shown_ids, next_try),
+    )
 }
 
 /// Records that a subscription does not fail any more.
 pub fn mark_working(tx: &Tx<'_>, subscription_id: i64) -> rusqlite::Result<()> {
-    tx.prepare_cached(
+    tx.execute_cached(
         "UPDATE push_subscription SET failing_since = NULL WHERE id = ?1 AND failing_since IS NOT NULL",
-    )?
-    .execute([subscription_id])
-    .map(|_| ())
+        [subscription_id],
+    )
 }
 
 /// Has the waiting notifications of a subscription wait until a time, in UNIX seconds. This is no failed attempt.
 pub fn hold_back(tx: &Tx<'_>, subscription_id: i64, until: i64) -> rusqlite::Result<()> {
-    tx.prepare_cached(
+    tx.execute_cached(
         "UPDATE push_notification SET next_try = max(next_try, ?2)
          WHERE subscription_id = ?1 AND next_try IS NOT NULL",
-    )?
-    .execute((subscription_id, until))
-    .map(|_| ())
+        (subscription_id, until),
+    )
 }
 
 /// Gives a notification up, unless messages were added to those of the attempt. One that the browser may show stays, to be closed.
@@ -274,25 +270,24 @@ pub fn give_up(tx: &Tx<'_>, key: &NotificationKey, attempted: &RoaringBitmap) ->
         Some(stored) if stored.is_subset(attempted) => {}
         _ => return Ok(()),
     }
-    tx.prepare_cached(
+    tx.execute_cached(
         "DELETE FROM push_notification WHERE subscription_id = ?1 AND tag = ?2 AND NOT is_shown",
-    )?
-    .execute((key.subscription_id, &key.tag))?;
-    tx.prepare_cached(
-        "UPDATE push_notification SET next_try = NULL, failed_tries = 0 WHERE subscription_id = ?1 AND tag = ?2",
-    )?
-    .execute((key.subscription_id, &key.tag))
-    .map(|_| ())
+        (key.subscription_id, &key.tag),
+    )?;
+    tx.execute_cached(
+        "UPDATE push_notification SET next_try = NULL, failed_tries = 0
+         WHERE subscription_id = ?1 AND tag = ?2",
+        (key.subscription_id, &key.tag),
+    )
 }
 
 /// Postpones a notification after a failed attempt, and with it all others of the subscription.
 pub fn postpone(tx: &Tx<'_>, key: &NotificationKey, next_try: i64) -> rusqlite::Result<()> {
-    tx.prepare_cached(
+    tx.execute_cached(
         "UPDATE push_notification SET failed_tries = failed_tries + (tag = ?2), next_try = max(next_try, ?3)
          WHERE subscription_id = ?1 AND next_try IS NOT NULL",
-    )?
-    .execute((key.subscription_id, &key.tag, next_try))
-    .map(|_| ())
+        (key.subscription_id, &key.tag, next_try),
+    )
 }
 
 /// Records that a subscription fails. Returns since when, in UNIX seconds.
@@ -307,7 +302,7 @@ pub fn mark_failing(tx: &Tx<'_>, subscription_id: i64) -> rusqlite::Result<Optio
 
 /// Ends a subscription: the push service or the session does not have it any more.
 pub fn end_subscription(tx: &Tx<'_>, subscription_id: i64) -> rusqlite::Result<()> {
-    tx.prepare_cached("DELETE FROM push_subscription WHERE id = ?1")?.execute([subscription_id]).map(|_| ())
+    tx.execute_cached("DELETE FROM push_subscription WHERE id = ?1", [subscription_id])
 }
 
 /// True if all queues are empty.
@@ -320,6 +315,6 @@ pub fn is_clear(connection: &Connection) -> rusqlite::Result<bool> {
 
 /// Empties all queues: there is no transport.
 pub fn clear(tx: &Tx<'_>) -> rusqlite::Result<()> {
-    tx.prepare_cached("DELETE FROM push_notification")?.execute([])?;
+    tx.execute_cached("DELETE FROM push_notification", [])?;
     waiting::clear(tx, Queue::Push)
 }

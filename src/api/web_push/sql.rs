@@ -5,7 +5,7 @@ use crate::api::web_push::vapid::ServerKey;
 use crate::auth::session::IDLE;
 use crate::domain::limits::MAX_PUSH_SUBSCRIPTIONS;
 use crate::error::ApiResult;
-use crate::store::Tx;
+use crate::store::{ExecuteCached, Tx};
 use crate::types::UserId;
 use rusqlite::{Connection, OptionalExtension, Row};
 
@@ -20,8 +20,10 @@ pub fn load_key(connection: &Connection) -> ApiResult<Option<ServerKey>> {
 
 /// Makes the server's key pair, unless there is one.
 pub fn make_key(tx: &Tx<'_>) -> ApiResult<()> {
-    tx.prepare_cached("INSERT OR IGNORE INTO push_key (id, private_key) VALUES (1, ?1)")?
-        .execute([ServerKey::generate()?])?;
+    tx.execute_cached(
+        "INSERT OR IGNORE INTO push_key (id, private_key) VALUES (1, ?1)",
+        [ServerKey::generate()?],
+    )?;
     Ok(())
 }
 
@@ -81,27 +83,29 @@ pub fn live_subscription(
 /// the same one when another person logs in. Beyond [`MAX_PUSH_SUBSCRIPTIONS`] the person's oldest ends.
 pub fn put(tx: &Tx<'_>, user_id: UserId, session_id: i64, subscription: &Subscription) -> ApiResult<()> {
     let Subscription { endpoint, keys, shows_content, origin } = subscription;
-    tx.prepare_cached("DELETE FROM push_subscription WHERE endpoint = ?1 AND session_id <> ?2")?
-        .execute((endpoint, session_id))?;
-    tx.prepare_cached(
+    tx.execute_cached(
+        "DELETE FROM push_subscription WHERE endpoint = ?1 AND session_id <> ?2",
+        (endpoint, session_id),
+    )?;
+    tx.execute_cached(
         "INSERT INTO push_subscription (user_id, session_id, endpoint, public_key, auth_secret, shows_content, origin)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
          ON CONFLICT (session_id) DO UPDATE SET endpoint = excluded.endpoint, public_key = excluded.public_key,
              auth_secret = excluded.auth_secret, shows_content = excluded.shows_content, origin = excluded.origin,
              failing_since = NULL",
-    )?
-    .execute((user_id, session_id, endpoint, &keys.public_key, &keys.auth_secret, shows_content, origin))?;
-    tx.prepare_cached(
+        (user_id, session_id, endpoint, &keys.public_key, &keys.auth_secret, shows_content, origin),
+    )?;
+    tx.execute_cached(
         "DELETE FROM push_subscription WHERE id IN (
              SELECT id FROM push_subscription WHERE user_id = ?1 AND session_id <> ?2
              ORDER BY id DESC LIMIT -1 OFFSET ?3)",
-    )?
-    .execute((user_id, session_id, MAX_PUSH_SUBSCRIPTIONS as i64 - 1))?;
+        (user_id, session_id, MAX_PUSH_SUBSCRIPTIONS as i64 - 1),
+    )?;
     Ok(())
 }
 
 /// Ends the subscription of a session, if it has one.
 pub fn delete_of_session(tx: &Tx<'_>, session_id: i64) -> ApiResult<()> {
-    tx.prepare_cached("DELETE FROM push_subscription WHERE session_id = ?1")?.execute([session_id])?;
+    tx.execute_cached("DELETE FROM push_subscription WHERE session_id = ?1", [session_id])?;
     Ok(())
 }

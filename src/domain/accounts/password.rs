@@ -7,7 +7,7 @@ use crate::domain::notices::security::PasswordSetBy;
 use crate::domain::rows::user::UserRow;
 use crate::domain::{logins, notices, realm, rows, users};
 use crate::error::{ApiError, ApiResult, ok_unless_refused};
-use crate::store::Tx;
+use crate::store::{ExecuteCached, Tx};
 use crate::types::{Role, UserId, random_key};
 use rusqlite::{Connection, OptionalExtension};
 
@@ -54,10 +54,11 @@ pub fn create_reset_by_mail(tx: &Tx<'_>, user: &UserRow) -> ApiResult<(String, i
 fn insert_reset(tx: &Tx<'_>, user_id: UserId, created_by: UserId) -> ApiResult<(String, i64)> {
     let key = random_key();
     let expires = tx.now() + RESET_VALIDITY;
-    tx.prepare_cached(
-        "INSERT OR REPLACE INTO password_reset (user_id, digest, created_by, expires) VALUES (?1, ?2, ?3, ?4)",
-    )?
-    .execute((user_id, digest(&key), created_by, expires))?;
+    tx.execute_cached(
+        "INSERT OR REPLACE INTO password_reset (user_id, digest, created_by, expires)
+         VALUES (?1, ?2, ?3, ?4)",
+        (user_id, digest(&key), created_by, expires),
+    )?;
     Ok((key, expires))
 }
 
@@ -134,7 +135,6 @@ pub fn end_unproven(tx: &Tx<'_>, user_id: UserId) -> ApiResult<()> {
 /// Ends the link that sets a user's password, and the links that the user made for others. Required by every change of
 /// the user's password, role or activity: a link is a right of both, and one of another time may be in wrong hands.
 pub fn delete_resets(tx: &Tx<'_>, user_id: UserId) -> ApiResult<()> {
-    tx.prepare_cached("DELETE FROM password_reset WHERE user_id = ?1 OR created_by = ?1")?
-        .execute([user_id])?;
+    tx.execute_cached("DELETE FROM password_reset WHERE user_id = ?1 OR created_by = ?1", [user_id])?;
     Ok(())
 }

@@ -3,7 +3,7 @@
 use super::action::Action;
 use super::subject::Subject;
 use crate::error::ApiResult;
-use crate::store::Tx;
+use crate::store::{ExecuteCached, Tx};
 use crate::types::{Author, Origin, Role, SECONDS_PER_DAY, UserId};
 use rusqlite::{Connection, OptionalExtension};
 use serde_json::Value;
@@ -152,22 +152,22 @@ pub fn record_in_file(connection: &Connection, now: i64, entry: &Entry) -> ApiRe
 
 fn insert_row(connection: &Connection, now: i64, entry: &Entry, origin: Origin) -> ApiResult<()> {
     let Entry { action, subject, before, after, .. } = entry;
-    connection.prepare_cached(
+    connection.execute_cached(
         "INSERT INTO audit_entry (time, actor, actor_id, address, action, subject, subject_id, name, before, after)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
-    )?
-    .execute((
-        now,
-        origin.author.kind(),
-        origin.author.user_id(),
-        origin.address.map(|address| address.to_string()),
-        action.name(),
-        subject.kind,
-        subject.id,
-        &subject.name,
-        stored(before),
-        stored(after),
-    ))?;
+        (
+            now,
+            origin.author.kind(),
+            origin.author.user_id(),
+            origin.address.map(|address| address.to_string()),
+            action.name(),
+            subject.kind,
+            subject.id,
+            &subject.name,
+            stored(before),
+            stored(after),
+        ),
+    )?;
     Ok(())
 }
 
@@ -181,7 +181,6 @@ fn stored(value: &Value) -> Option<String> {
 }
 
 fn count_again(tx: &Tx<'_>, id: i64) -> ApiResult<()> {
-    let statement = "UPDATE audit_entry SET times = times + 1, time = ?2 WHERE id = ?1";
-    tx.prepare_cached(statement)?.execute((id, tx.now()))?;
+    tx.execute_cached("UPDATE audit_entry SET times = times + 1, time = ?2 WHERE id = ?1", (id, tx.now()))?;
     Ok(())
 }

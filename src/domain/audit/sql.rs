@@ -2,7 +2,7 @@
 
 use super::action::Action;
 use crate::error::ApiResult;
-use crate::store::Tx;
+use crate::store::{ExecuteCached, Tx};
 use crate::types::UserId;
 use rusqlite::types::ToSql;
 use rusqlite::{Connection, Row};
@@ -127,11 +127,11 @@ pub fn prune(tx: &Tx<'_>, until: i64) -> ApiResult<usize> {
 /// Removes the earlier emails and names of a user whose content is deleted, and the email that they were invited by.
 pub fn forget_user(tx: &Tx<'_>, user_id: UserId) -> ApiResult<()> {
     let [email, name] = [Action::EmailChanged, Action::NameChanged].map(Action::name);
-    tx.prepare_cached(
+    tx.execute_cached(
         "UPDATE audit_entry SET before = NULL, after = NULL
          WHERE subject = 'user' AND subject_id = ?1 AND action IN (?2, ?3)",
-    )?
-    .execute((user_id, email, name))?;
+        (user_id, email, name),
+    )?;
     let invitations = [
         Action::InvitationCreated,
         Action::InvitationSent,
@@ -139,12 +139,12 @@ pub fn forget_user(tx: &Tx<'_>, user_id: UserId) -> ApiResult<()> {
         Action::InvitationAccepted,
     ];
     let [created, sent, revoked, accepted] = invitations.map(Action::name);
-    tx.prepare_cached(
+    tx.execute_cached(
         "UPDATE audit_entry SET name = NULL
          WHERE subject = 'invitation' AND action IN (?2, ?3, ?4, ?5) AND subject_id IN (
              SELECT subject_id FROM audit_entry WHERE action = ?5 AND actor = 'user' AND actor_id = ?1)",
-    )?
-    .execute((user_id, created, sent, revoked, accepted))?;
+        (user_id, created, sent, revoked, accepted),
+    )?;
     Ok(())
 }
 

@@ -2,6 +2,7 @@
 
 use crate::domain::rows;
 use crate::domain::rows::user::UserRow;
+use crate::store::ExecuteCached;
 use crate::types::{StreamId, UserId};
 use rusqlite::{Connection, OptionalExtension, Row};
 
@@ -155,14 +156,12 @@ pub struct NewBotRow {
 /// Inserts a bot's row. Its owner of now is the one who made it.
 pub fn insert(connection: &Connection, bot: &NewBotRow) -> rusqlite::Result<()> {
     let service = bot.service.as_ref();
-    connection
-        .prepare_cached(
-            "INSERT INTO bot (user_id, default_sending_stream, default_events_register_stream,
-                 default_all_public_streams, service_name, payload_url, interface, token, config_data, created_by)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, iif(?9 = '', '{}', ?9),
-                 (SELECT bot_owner_id FROM user WHERE user_id = ?1))",
-        )?
-        .execute((
+    connection.execute_cached(
+        "INSERT INTO bot (user_id, default_sending_stream, default_events_register_stream,
+             default_all_public_streams, service_name, payload_url, interface, token, config_data, created_by)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, iif(?9 = '', '{}', ?9),
+             (SELECT bot_owner_id FROM user WHERE user_id = ?1))",
+        (
             bot.user_id,
             bot.default_sending_stream,
             bot.default_events_register_stream,
@@ -172,14 +171,13 @@ pub fn insert(connection: &Connection, bot: &NewBotRow) -> rusqlite::Result<()> 
             service.map(|service| service.interface),
             service.map(|service| &service.token),
             &bot.config_data,
-        ))
-        .map(|_| ())
+        ),
+    )
 }
 
 /// Sets the API key that a bot's owner can read.
 pub fn set_api_key(connection: &Connection, user_id: UserId, api_key: Option<&str>) -> rusqlite::Result<()> {
-    let statement = "UPDATE bot SET api_key = ?2 WHERE user_id = ?1";
-    connection.prepare_cached(statement)?.execute((user_id, api_key)).map(|_| ())
+    connection.execute_cached("UPDATE bot SET api_key = ?2 WHERE user_id = ?1", (user_id, api_key))
 }
 
 /// Sets a bot's default channel to send to.
@@ -189,7 +187,7 @@ pub fn set_default_sending_stream(
     stream_id: Option<StreamId>,
 ) -> rusqlite::Result<()> {
     let statement = "UPDATE bot SET default_sending_stream = ?2 WHERE user_id = ?1";
-    connection.prepare_cached(statement)?.execute((user_id, stream_id)).map(|_| ())
+    connection.execute_cached(statement, (user_id, stream_id))
 }
 
 /// Sets a bot's default channel for events.
@@ -199,7 +197,7 @@ pub fn set_default_events_register_stream(
     stream_id: Option<StreamId>,
 ) -> rusqlite::Result<()> {
     let statement = "UPDATE bot SET default_events_register_stream = ?2 WHERE user_id = ?1";
-    connection.prepare_cached(statement)?.execute((user_id, stream_id)).map(|_| ())
+    connection.execute_cached(statement, (user_id, stream_id))
 }
 
 /// Sets whether a bot receives events of all public channels by default.
@@ -209,7 +207,7 @@ pub fn set_default_all_public_streams(
     on: bool,
 ) -> rusqlite::Result<()> {
     let statement = "UPDATE bot SET default_all_public_streams = ?2 WHERE user_id = ?1";
-    connection.prepare_cached(statement)?.execute((user_id, on)).map(|_| ())
+    connection.execute_cached(statement, (user_id, on))
 }
 
 /// Sets the URL and the payload format of an outgoing webhook.
@@ -221,7 +219,7 @@ pub fn set_service(
 ) -> rusqlite::Result<()> {
     let statement =
         "UPDATE bot SET payload_url = ?2, interface = ?3, owner_notified = NULL WHERE user_id = ?1";
-    connection.prepare_cached(statement)?.execute((user_id, base_url, interface)).map(|_| ())
+    connection.execute_cached(statement, (user_id, base_url, interface))
 }
 
 /// Removes the URL of an outgoing webhook and changes its token. Returns `false` for other bots.
@@ -252,7 +250,7 @@ pub fn merge_config_data(
 /// Forgets that a bot's owner was notified of a failure: it works again, so the next failure is news.
 pub fn clear_owner_notice(connection: &Connection, user_id: UserId) -> rusqlite::Result<()> {
     let statement = "UPDATE bot SET owner_notified = NULL WHERE user_id = ?1 AND owner_notified IS NOT NULL";
-    connection.prepare_cached(statement)?.execute([user_id]).map(|_| ())
+    connection.execute_cached(statement, [user_id])
 }
 
 /// Records that a bot's owner is notified of a failure now. Returns `false`, without a change, if they were notified

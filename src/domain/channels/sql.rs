@@ -4,6 +4,7 @@ use crate::domain::channels::rules::Privacy;
 use crate::domain::look_alikes;
 use crate::domain::look_alikes::Named;
 use crate::domain::rows::channel::{COLUMNS, StreamRow, TopicsPolicy};
+use crate::store::ExecuteCached;
 use crate::types::{MessageId, RecipientId, StreamId, UserId, fold};
 use rusqlite::{Connection, OptionalExtension};
 use std::collections::HashMap;
@@ -102,14 +103,12 @@ pub struct NewStreamRow<'a> {
 
 /// Inserts a channel and its recipient. Returns the channel's id.
 pub fn insert(connection: &Connection, stream: &NewStreamRow<'_>) -> rusqlite::Result<StreamId> {
-    connection
-        .prepare_cached(
-            "INSERT INTO stream (name, name_key, description, rendered_description, date_created, creator_id,
-                 invite_only, is_web_public, history_public_to_subscribers, message_retention_days, topics_policy,
-                 folder_id)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
-        )?
-        .execute((
+    connection.execute_cached(
+        "INSERT INTO stream (name, name_key, description, rendered_description, date_created, creator_id,
+             invite_only, is_web_public, history_public_to_subscribers, message_retention_days, topics_policy,
+             folder_id)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+        (
             stream.name,
             fold(stream.name),
             stream.description,
@@ -122,24 +121,23 @@ pub fn insert(connection: &Connection, stream: &NewStreamRow<'_>) -> rusqlite::R
             stream.message_retention_days,
             stream.topics_policy,
             stream.folder_id,
-        ))?;
+        ),
+    )?;
     let stream_id = StreamId(connection.last_insert_rowid());
     look_alikes::set(connection, Named::Stream, stream_id.0, stream.name)?;
-    connection.prepare_cached("INSERT INTO recipient (stream_id) VALUES (?1)")?.execute([stream_id])?;
+    connection.execute_cached("INSERT INTO recipient (stream_id) VALUES (?1)", [stream_id])?;
     Ok(stream_id)
 }
 
 /// Writes all columns of a channel that clients can change.
 pub fn update(connection: &Connection, stream: &StreamRow) -> rusqlite::Result<()> {
-    connection
-        .prepare_cached(
-            "UPDATE stream SET name = ?2, name_key = ?3, is_archived = ?4, description = ?5,
-                 rendered_description = ?6, invite_only = ?7, is_web_public = ?8,
-                 history_public_to_subscribers = ?9, message_retention_days = ?10, topics_policy = ?11,
-                 folder_id = ?12
-             WHERE stream_id = ?1",
-        )?
-        .execute((
+    connection.execute_cached(
+        "UPDATE stream SET name = ?2, name_key = ?3, is_archived = ?4, description = ?5,
+             rendered_description = ?6, invite_only = ?7, is_web_public = ?8,
+             history_public_to_subscribers = ?9, message_retention_days = ?10, topics_policy = ?11,
+             folder_id = ?12
+         WHERE stream_id = ?1",
+        (
             stream.stream_id,
             &stream.name,
             fold(&stream.name),
@@ -152,7 +150,8 @@ pub fn update(connection: &Connection, stream: &StreamRow) -> rusqlite::Result<(
             stream.message_retention_days,
             stream.topics_policy,
             stream.folder_id,
-        ))?;
+        ),
+    )?;
     look_alikes::set(connection, Named::Stream, stream.stream_id.0, &stream.name)
 }
 

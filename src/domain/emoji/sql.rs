@@ -1,5 +1,6 @@
 //! Statements on custom emoji.
 
+use crate::store::ExecuteCached;
 use crate::types::UserId;
 use rusqlite::{Connection, OptionalExtension, Row};
 use std::collections::BTreeSet;
@@ -87,23 +88,20 @@ pub fn insert(
     is_animated: bool,
     author_id: UserId,
 ) -> rusqlite::Result<()> {
-    connection
-        .prepare_cached(
-            "INSERT INTO realm_emoji (name, file, is_animated, author_id) VALUES (?1, ?2, ?3, ?4)",
-        )?
-        .execute((name, file, is_animated, author_id))
-        .map(|_| ())
+    connection.execute_cached(
+        "INSERT INTO realm_emoji (name, file, is_animated, author_id) VALUES (?1, ?2, ?3, ?4)",
+        (name, file, is_animated, author_id),
+    )
 }
 
 /// Deactivates an emoji.
 pub fn deactivate(connection: &Connection, id: i64) -> rusqlite::Result<()> {
-    let statement = "UPDATE realm_emoji SET deactivated = 1 WHERE id = ?1";
-    connection.prepare_cached(statement)?.execute([id]).map(|_| ())
+    connection.execute_cached("UPDATE realm_emoji SET deactivated = 1 WHERE id = ?1", [id])
 }
 
 /// Deletes an emoji that nothing shows.
 pub fn delete(connection: &Connection, id: i64) -> rusqlite::Result<()> {
-    connection.prepare_cached("DELETE FROM realm_emoji WHERE id = ?1")?.execute([id]).map(|_| ())
+    connection.execute_cached("DELETE FROM realm_emoji WHERE id = ?1", [id])
 }
 
 /// The ids of the emoji that reactions and statuses show. Reads all of both.

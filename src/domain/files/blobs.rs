@@ -3,7 +3,7 @@
 
 use crate::app::App;
 use crate::error::{ApiError, ApiResult};
-use crate::store::{Tx, current_reader, read_for};
+use crate::store::{ExecuteCached, Tx, current_reader, read_for};
 use crate::types::UserId;
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
@@ -159,7 +159,7 @@ pub fn delete_some(tx: &mut Tx<'_>) -> ApiResult<bool> {
         )?
         .execute([content_id])?;
     if removed == 0 {
-        tx.prepare_cached("DELETE FROM upload_content WHERE content_id = ?1")?.execute([content_id])?;
+        tx.execute_cached("DELETE FROM upload_content WHERE content_id = ?1", [content_id])?;
     }
     Ok(true)
 }
@@ -207,18 +207,15 @@ pub fn finish(connection: &Connection, content_id: i64, now: i64) -> rusqlite::R
 
 /// Schedules the deletion of a content at a time in UNIX seconds.
 pub fn schedule_deletion(connection: &Connection, content_id: i64, time: i64) -> rusqlite::Result<()> {
-    connection
-        .prepare_cached("UPDATE upload_content SET removed_from = ?2 WHERE content_id = ?1")?
-        .execute((content_id, time))
-        .map(|_| ())
+    connection.execute_cached(
+        "UPDATE upload_content SET removed_from = ?2 WHERE content_id = ?1",
+        (content_id, time),
+    )
 }
 
 /// Schedules the immediate deletion of all contents that do not belong to a file.
 pub fn schedule_deletion_of_unfinished(connection: &Connection) -> rusqlite::Result<()> {
-    connection
-        .prepare_cached("UPDATE upload_content SET removed_from = 0 WHERE removed_from IS NOT NULL")?
-        .execute([])
-        .map(|_| ())
+    connection.execute_cached("UPDATE upload_content SET removed_from = 0 WHERE removed_from IS NOT NULL", [])
 }
 
 fn insert(connection: &Connection, quota_owner: UserId, now: i64) -> rusqlite::Result<i64> {
@@ -255,10 +252,10 @@ fn postpone_removal(connection: &Connection, content_id: i64, now: i64) -> rusql
 }
 
 fn insert_piece(connection: &Connection, content_id: i64, number: i64, bytes: &[u8]) -> rusqlite::Result<()> {
-    connection
-        .prepare_cached("INSERT INTO upload_piece (content_id, number, bytes) VALUES (?1, ?2, ?3)")?
-        .execute((content_id, number, bytes))
-        .map(|_| ())
+    connection.execute_cached(
+        "INSERT INTO upload_piece (content_id, number, bytes) VALUES (?1, ?2, ?3)",
+        (content_id, number, bytes),
+    )
 }
 
 fn read_piece(connection: &Connection, content_id: i64, number: i64) -> ApiResult<Option<Bytes>> {

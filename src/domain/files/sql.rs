@@ -1,6 +1,7 @@
 //! Statements on uploaded files. Those on their contents are in [`super::blobs`].
 
 use crate::domain::limits::{MAX_SHOWN_ATTACHMENTS, MAX_SHOWN_LINKING_MESSAGES};
+use crate::store::ExecuteCached;
 use crate::types::{MessageId, RecipientId, UserId};
 use rusqlite::{Connection, OptionalExtension, Row};
 
@@ -48,10 +49,10 @@ impl AttachmentRow {
 
 /// Inserts the row of `upload_state` unless it exists.
 pub fn set_up(connection: &Connection, secret: [u8; 32]) -> rusqlite::Result<()> {
-    connection
-        .prepare_cached("INSERT OR IGNORE INTO upload_state (id, space_used, secret) VALUES (1, 0, ?1)")?
-        .execute([secret])
-        .map(|_| ())
+    connection.execute_cached(
+        "INSERT OR IGNORE INTO upload_state (id, space_used, secret) VALUES (1, 0, ?1)",
+        [secret],
+    )
 }
 
 /// The size of all files, in bytes.
@@ -63,12 +64,10 @@ pub fn space_used(connection: &Connection) -> rusqlite::Result<u64> {
 
 /// Schedules the deletion of a user's files without links.
 pub fn expire_unclaimed_of(connection: &Connection, user_id: UserId) -> rusqlite::Result<()> {
-    connection
-        .prepare_cached(
-            "UPDATE attachment SET unclaimed_since = 0 WHERE user_id = ?1 AND unclaimed_since IS NOT NULL",
-        )?
-        .execute([user_id])
-        .map(|_| ())
+    connection.execute_cached(
+        "UPDATE attachment SET unclaimed_since = 0 WHERE user_id = ?1 AND unclaimed_since IS NOT NULL",
+        [user_id],
+    )
 }
 
 /// The key that signs temporary URLs.
@@ -101,18 +100,13 @@ pub fn insert(connection: &Connection, file: &AttachmentRow) -> rusqlite::Result
             width,
             height,
         ))?;
-    connection
-        .prepare_cached("UPDATE upload_state SET space_used = space_used + ?1")?
-        .execute([file.size as i64])?;
+    connection.execute_cached("UPDATE upload_state SET space_used = space_used + ?1", [file.size as i64])?;
     Ok(id)
 }
 
 /// Sets the user to whom a file belongs.
 pub fn set_user(connection: &Connection, id: i64, user_id: UserId) -> rusqlite::Result<()> {
-    connection
-        .prepare_cached("UPDATE attachment SET user_id = ?2 WHERE id = ?1")?
-        .execute((id, user_id))
-        .map(|_| ())
+    connection.execute_cached("UPDATE attachment SET user_id = ?2 WHERE id = ?1", (id, user_id))
 }
 
 /// Removes a file's row with its thumbnails and claims, and gives its room back. Its content is removed apart.
@@ -123,12 +117,9 @@ pub fn delete(connection: &Connection, file: &AttachmentRow) -> rusqlite::Result
         "DELETE FROM attachment_scheduled_message WHERE attachment_id = ?1",
         "DELETE FROM attachment WHERE id = ?1",
     ] {
-        connection.prepare_cached(statement)?.execute([file.id])?;
+        connection.execute_cached(statement, [file.id])?;
     }
-    connection
-        .prepare_cached("UPDATE upload_state SET space_used = space_used - ?1")?
-        .execute([file.size as i64])
-        .map(|_| ())
+    connection.execute_cached("UPDATE upload_state SET space_used = space_used - ?1", [file.size as i64])
 }
 
 /// A file by id.
@@ -224,39 +215,37 @@ pub fn of_scheduled_message(connection: &Connection, id: i64) -> rusqlite::Resul
 
 /// Inserts a reference from a message to a file.
 pub fn claim(connection: &Connection, id: i64, message_id: MessageId) -> rusqlite::Result<()> {
-    connection
-        .prepare_cached(
-            "INSERT OR IGNORE INTO attachment_message (attachment_id, message_id) VALUES (?1, ?2)",
-        )?
-        .execute((id, message_id))?;
+    connection.execute_cached(
+        "INSERT OR IGNORE INTO attachment_message (attachment_id, message_id) VALUES (?1, ?2)",
+        (id, message_id),
+    )?;
     set_unclaimed_since(connection, id, None)
 }
 
 /// Inserts a reference from a scheduled message to a file.
 pub fn claim_for_scheduled(connection: &Connection, id: i64, scheduled: i64) -> rusqlite::Result<()> {
-    connection
-        .prepare_cached(
-            "INSERT OR IGNORE INTO attachment_scheduled_message (attachment_id, scheduled_message_id)
-             VALUES (?1, ?2)",
-        )?
-        .execute((id, scheduled))?;
+    connection.execute_cached(
+        "INSERT OR IGNORE INTO attachment_scheduled_message (attachment_id, scheduled_message_id)
+         VALUES (?1, ?2)",
+        (id, scheduled),
+    )?;
     set_unclaimed_since(connection, id, None)
 }
 
 /// Deletes the reference from a message to a file.
 pub fn release(connection: &Connection, id: i64, message_id: MessageId) -> rusqlite::Result<()> {
-    connection
-        .prepare_cached("DELETE FROM attachment_message WHERE attachment_id = ?1 AND message_id = ?2")?
-        .execute((id, message_id))
-        .map(|_| ())
+    connection.execute_cached(
+        "DELETE FROM attachment_message WHERE attachment_id = ?1 AND message_id = ?2",
+        (id, message_id),
+    )
 }
 
 /// Deletes the references of a scheduled message.
 pub fn release_scheduled(connection: &Connection, scheduled: i64) -> rusqlite::Result<()> {
-    connection
-        .prepare_cached("DELETE FROM attachment_scheduled_message WHERE scheduled_message_id = ?1")?
-        .execute([scheduled])
-        .map(|_| ())
+    connection.execute_cached(
+        "DELETE FROM attachment_scheduled_message WHERE scheduled_message_id = ?1",
+        [scheduled],
+    )
 }
 
 /// True if any sent or scheduled message references a file.
@@ -271,10 +260,7 @@ pub fn is_claimed(connection: &Connection, id: i64) -> rusqlite::Result<bool> {
 
 /// Sets the time since which no message references a file; `None` if one does.
 pub fn set_unclaimed_since(connection: &Connection, id: i64, since: Option<i64>) -> rusqlite::Result<()> {
-    connection
-        .prepare_cached("UPDATE attachment SET unclaimed_since = ?2 WHERE id = ?1")?
-        .execute((id, since))
-        .map(|_| ())
+    connection.execute_cached("UPDATE attachment SET unclaimed_since = ?2 WHERE id = ?1", (id, since))
 }
 
 /// The file that has had no references for the longest time, and since when.
@@ -295,10 +281,10 @@ pub fn insert_thumbnail(
     format: &str,
     bytes: &[u8],
 ) -> rusqlite::Result<()> {
-    connection
-        .prepare_cached("INSERT INTO thumbnail (attachment_id, format, bytes) VALUES (?1, ?2, ?3)")?
-        .execute((id, format, bytes))
-        .map(|_| ())
+    connection.execute_cached(
+        "INSERT INTO thumbnail (attachment_id, format, bytes) VALUES (?1, ?2, ?3)",
+        (id, format, bytes),
+    )
 }
 
 /// The bytes of a file's thumbnail in a format such as `840x560.webp`; `None` if it was not made.

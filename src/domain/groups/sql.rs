@@ -3,6 +3,7 @@
 use crate::domain::groups::owner::Owner;
 use crate::domain::look_alikes;
 use crate::domain::look_alikes::Named;
+use crate::store::ExecuteCached;
 use crate::types::{GroupId, Role, UserId, fold};
 use rusqlite::{Connection, OptionalExtension, Row};
 use std::collections::HashSet;
@@ -50,13 +51,11 @@ pub fn put_setting(
     setting: &str,
     group: GroupId,
 ) -> rusqlite::Result<()> {
-    connection
-        .prepare_cached(
-            "INSERT INTO group_setting (owner, owner_id, setting, group_id) VALUES (?1, ?2, ?3, ?4)
-             ON CONFLICT DO UPDATE SET group_id = excluded.group_id",
-        )?
-        .execute((owner, owner_id, setting, group))
-        .map(|_| ())
+    connection.execute_cached(
+        "INSERT INTO group_setting (owner, owner_id, setting, group_id) VALUES (?1, ?2, ?3, ?4)
+         ON CONFLICT DO UPDATE SET group_id = excluded.group_id",
+        (owner, owner_id, setting, group),
+    )
 }
 
 /// True if a group holds the value of one setting and is otherwise unused.
@@ -187,12 +186,11 @@ pub fn insert(
     creator_id: UserId,
     date_created: i64,
 ) -> rusqlite::Result<GroupId> {
-    connection
-        .prepare_cached(
-            "INSERT INTO user_group (kind, name, name_key, description, creator_id, date_created)
-             VALUES ('named', ?1, ?2, ?3, ?4, ?5)",
-        )?
-        .execute((name, fold(name), description, creator_id, date_created))?;
+    connection.execute_cached(
+        "INSERT INTO user_group (kind, name, name_key, description, creator_id, date_created)
+         VALUES ('named', ?1, ?2, ?3, ?4, ?5)",
+        (name, fold(name), description, creator_id, date_created),
+    )?;
     let id = connection.last_insert_rowid();
     look_alikes::set(connection, Named::UserGroup, id, name)?;
     Ok(GroupId(id))
@@ -200,11 +198,10 @@ pub fn insert(
 
 /// Writes everything of a group's own row that a client can change.
 pub fn update(connection: &Connection, group: &GroupRow) -> rusqlite::Result<()> {
-    connection
-        .prepare_cached(
-            "UPDATE user_group SET name = ?2, name_key = ?3, description = ?4, deactivated = ?5 WHERE id = ?1",
-        )?
-        .execute((group.id, &group.name, fold(&group.name), &group.description, group.deactivated))?;
+    connection.execute_cached(
+        "UPDATE user_group SET name = ?2, name_key = ?3, description = ?4, deactivated = ?5 WHERE id = ?1",
+        (group.id, &group.name, fold(&group.name), &group.description, group.deactivated),
+    )?;
     look_alikes::set(connection, Named::UserGroup, group.id.0, &group.name)
 }
 
@@ -244,7 +241,7 @@ pub fn set_subgroup(
     } else {
         "DELETE FROM user_group_subgroup WHERE group_id = ?1 AND subgroup_id = ?2"
     };
-    connection.prepare_cached(statement)?.execute((group, subgroup)).map(|_| ())
+    connection.execute_cached(statement, (group, subgroup))
 }
 
 /// The active named groups that include a group themselves, ascending.
@@ -402,7 +399,7 @@ pub fn insert_anonymous(
     members: &[UserId],
     subgroups: &[GroupId],
 ) -> rusqlite::Result<GroupId> {
-    connection.prepare_cached("INSERT INTO user_group (kind) VALUES ('anonymous')")?.execute([])?;
+    connection.execute_cached("INSERT INTO user_group (kind) VALUES ('anonymous')", [])?;
     let group = GroupId(connection.last_insert_rowid());
     let mut member = connection
         .prepare_cached("INSERT OR IGNORE INTO user_group_member (group_id, user_id) VALUES (?1, ?2)")?;
@@ -425,7 +422,7 @@ pub fn delete_anonymous(connection: &Connection, group: GroupId) -> rusqlite::Re
         "DELETE FROM user_group_subgroup WHERE group_id = ?1",
         "DELETE FROM user_group WHERE id = ?1",
     ] {
-        connection.prepare_cached(statement)?.execute([group])?;
+        connection.execute_cached(statement, [group])?;
     }
     Ok(())
 }

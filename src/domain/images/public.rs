@@ -1,6 +1,7 @@
 //! Storage of public images: avatars, emoji and the organization's images. Clients load them without credentials, so
 //! the paths of uploaded images are random.
 
+use crate::store::ExecuteCached;
 use rand::RngExt;
 use rusqlite::{Connection, OptionalExtension};
 
@@ -25,18 +26,16 @@ pub fn store(
     content_type: &str,
     content: &[u8],
 ) -> rusqlite::Result<()> {
-    connection
-        .prepare_cached(
-            "INSERT INTO public_image (path, content_type, content) VALUES (?1, ?2, ?3)
-             ON CONFLICT DO UPDATE SET content_type = excluded.content_type, content = excluded.content",
-        )?
-        .execute((path, content_type, content))
-        .map(|_| ())
+    connection.execute_cached(
+        "INSERT INTO public_image (path, content_type, content) VALUES (?1, ?2, ?3)
+         ON CONFLICT DO UPDATE SET content_type = excluded.content_type, content = excluded.content",
+        (path, content_type, content),
+    )
 }
 
 /// Deletes an image.
 pub fn delete(connection: &Connection, path: &str) -> rusqlite::Result<()> {
-    connection.prepare_cached("DELETE FROM public_image WHERE path = ?1")?.execute([path]).map(|_| ())
+    connection.execute_cached("DELETE FROM public_image WHERE path = ?1", [path])
 }
 
 /// Loads the media type and the content of an image.

@@ -4,7 +4,7 @@ use crate::auth::credentials::digest;
 use crate::domain::audit::{Action, Entry, Subject};
 use crate::domain::invites::record::InviteRow;
 use crate::error::ApiResult;
-use crate::store::{Tx, json_column};
+use crate::store::{ExecuteCached, Tx, json_column};
 use crate::types::UserId;
 use rusqlite::{Connection, OptionalExtension, Row};
 use serde_json::json;
@@ -140,32 +140,31 @@ impl From<&InviteRow> for Subject {
 /// Replaces the key of an invitation now. The old link stops working.
 pub fn set_key(connection: &Connection, invite_id: i64, key: &str, now: i64) -> rusqlite::Result<()> {
     let statement = "UPDATE invite SET digest = ?2, resent = ?3, is_mailed = 0 WHERE invite_id = ?1";
-    connection.prepare_cached(statement)?.execute((invite_id, digest(key), now)).map(|_| ())
+    connection.execute_cached(statement, (invite_id, digest(key), now))
 }
 
 /// Records that only an email to the address has the link.
 pub fn set_mailed(connection: &Connection, invite_id: i64) -> rusqlite::Result<()> {
-    let statement = "UPDATE invite SET is_mailed = 1 WHERE invite_id = ?1";
-    connection.prepare_cached(statement)?.execute([invite_id]).map(|_| ())
+    connection.execute_cached("UPDATE invite SET is_mailed = 1 WHERE invite_id = ?1", [invite_id])
 }
 
 /// Revokes a reusable link, and deletes the links of people who sign up with it. The row stays, so that revoking it again can be
 /// refused with the reason.
 pub fn set_revoked(connection: &Connection, invite_id: i64) -> rusqlite::Result<()> {
-    connection.prepare_cached("DELETE FROM invite WHERE parent_id = ?1")?.execute([invite_id])?;
+    connection.execute_cached("DELETE FROM invite WHERE parent_id = ?1", [invite_id])?;
     let statement = "UPDATE invite SET is_revoked = 1, key = NULL WHERE invite_id = ?1";
-    connection.prepare_cached(statement)?.execute([invite_id]).map(|_| ())
+    connection.execute_cached(statement, [invite_id])
 }
 
 /// Deletes an email invitation.
 pub fn delete(connection: &Connection, invite_id: i64) -> rusqlite::Result<()> {
-    connection.prepare_cached("DELETE FROM invite WHERE invite_id = ?1")?.execute([invite_id]).map(|_| ())
+    connection.execute_cached("DELETE FROM invite WHERE invite_id = ?1", [invite_id])
 }
 
 /// Deletes all invitations for an email, once the person has joined.
 pub fn delete_for_email(connection: &Connection, email: &str) -> rusqlite::Result<()> {
     let statement = "DELETE FROM invite WHERE email IS NOT NULL AND lower(email) = lower(?1)";
-    connection.prepare_cached(statement)?.execute([email]).map(|_| ())
+    connection.execute_cached(statement, [email])
 }
 
 /// Deletes the links with which people sign up at an email, with a reusable link or without an invitation.
@@ -173,16 +172,16 @@ pub fn delete_sign_ups(connection: &Connection, email: &str, parent_id: Option<i
     let statement =
         "DELETE FROM invite WHERE email IS NOT NULL AND lower(email) = lower(?1) AND parent_id IS ?2
              AND (parent_id IS NOT NULL OR invited_by_user_id IS NULL)";
-    connection.prepare_cached(statement)?.execute((email, parent_id)).map(|_| ())
+    connection.execute_cached(statement, (email, parent_id))
 }
 
 /// Revokes all invitations of a user. Returns whether any of them was usable.
 pub fn revoke_all_of(connection: &Connection, user_id: UserId, now: i64) -> rusqlite::Result<bool> {
     let had_usable = !list_usable(connection, Some(user_id), now)?.is_empty();
     let statement = "DELETE FROM invite WHERE invited_by_user_id = ?1 AND email IS NOT NULL";
-    connection.prepare_cached(statement)?.execute([user_id])?;
+    connection.execute_cached(statement, [user_id])?;
     let statement = "UPDATE invite SET is_revoked = 1, key = NULL WHERE invited_by_user_id = ?1";
-    connection.prepare_cached(statement)?.execute([user_id])?;
+    connection.execute_cached(statement, [user_id])?;
     Ok(had_usable)
 }
 
@@ -207,5 +206,5 @@ pub fn has_unused_owner_link(connection: &Connection) -> rusqlite::Result<bool> 
 pub fn delete_unused_owner_links(connection: &Connection) -> rusqlite::Result<()> {
     let statement =
         "DELETE FROM invite WHERE invited_by_user_id IS NULL AND email IS NULL AND NOT is_revoked";
-    connection.prepare_cached(statement)?.execute([]).map(|_| ())
+    connection.execute_cached(statement, [])
 }

@@ -1,6 +1,7 @@
 //! Statements on linkifiers.
 
 use crate::domain::linkifiers::LinkifierRecord;
+use crate::store::ExecuteCached;
 use rusqlite::Connection;
 
 const ALL: &str = "SELECT pattern, url_template, id FROM linkifier ORDER BY position";
@@ -44,10 +45,10 @@ pub fn insert(connection: &Connection, pattern: &str, url_template: &str) -> rus
 
 /// Updates a linkifier.
 pub fn update(connection: &Connection, id: i64, pattern: &str, url_template: &str) -> rusqlite::Result<()> {
-    connection
-        .prepare_cached("UPDATE linkifier SET pattern = ?2, url_template = ?3 WHERE id = ?1")?
-        .execute((id, pattern, url_template))
-        .map(|_| ())
+    connection.execute_cached(
+        "UPDATE linkifier SET pattern = ?2, url_template = ?3 WHERE id = ?1",
+        (id, pattern, url_template),
+    )
 }
 
 /// Deletes a linkifier. Returns whether it existed.
@@ -57,8 +58,5 @@ pub fn delete(connection: &Connection, id: i64) -> rusqlite::Result<bool> {
 
 /// Sets the position of a linkifier.
 pub fn set_position(connection: &Connection, id: i64, position: usize) -> rusqlite::Result<()> {
-    connection
-        .prepare_cached("UPDATE linkifier SET position = ?2 WHERE id = ?1")?
-        .execute((id, position as i64))
-        .map(|_| ())
+    connection.execute_cached("UPDATE linkifier SET position = ?2 WHERE id = ?1", (id, position as i64))
 }

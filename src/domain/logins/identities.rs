@@ -2,7 +2,7 @@
 
 use crate::domain::audit::{Action, Entry};
 use crate::error::ApiResult;
-use crate::store::Tx;
+use crate::store::{ExecuteCached, Tx};
 use crate::types::UserId;
 use rusqlite::{Connection, OptionalExtension};
 use serde_json::json;
@@ -24,16 +24,16 @@ pub fn has_one(connection: &Connection, user_id: UserId, issuer: &str) -> rusqli
 
 /// Stores the identity with which a person logs in for the first time.
 pub fn insert(tx: &Tx<'_>, user_id: UserId, issuer: &str, subject: &str) -> ApiResult<()> {
-    tx.prepare_cached(
+    tx.execute_cached(
         "INSERT INTO identity (issuer, subject, user_id, date_created) VALUES (?1, ?2, ?3, ?4)",
-    )?
-    .execute((issuer, subject, user_id, tx.now()))?;
+        (issuer, subject, user_id, tx.now()),
+    )?;
     let facts = json!({ "issuer": issuer, "subject": subject });
     tx.audit(Entry::new(Action::IdentityLinked, user_id).by(user_id).after(facts))
 }
 
 /// Deletes the identities of a person whose account is deleted.
 pub fn delete_all(tx: &Tx<'_>, user_id: UserId) -> ApiResult<()> {
-    tx.prepare_cached("DELETE FROM identity WHERE user_id = ?1")?.execute([user_id])?;
+    tx.execute_cached("DELETE FROM identity WHERE user_id = ?1", [user_id])?;
     Ok(())
 }

@@ -4,7 +4,7 @@
 //! They are stored in the file, so that they survive a restart. Addresses are digests: they are only compared.
 
 use crate::error::ApiResult;
-use crate::store::Tx;
+use crate::store::{ExecuteCached, Tx};
 use crate::types::{UserId, address_block};
 use rusqlite::{Connection, OptionalExtension};
 use sha2::{Digest, Sha256};
@@ -59,12 +59,12 @@ pub fn record(tx: &Tx<'_>, user_id: UserId, client: &str, address: IpAddr) -> Ap
                  EXISTS (SELECT 1 FROM known_login WHERE user_id = ?1 AND address = ?2 AND client = ?3)",
         )?
         .query_row((user_id, digest(user_id, address), client), |row| row.try_into())?;
-    tx.prepare_cached(
+    tx.execute_cached(
         "INSERT INTO known_login (user_id, address, client, last_used) VALUES (?1, ?2, ?3, ?4)
          ON CONFLICT DO UPDATE SET last_used = max(last_used, excluded.last_used)",
-    )?
-    .execute((user_id, digest(user_id, address), client, tx.now()))?;
-    tx.prepare_cached(
+        (user_id, digest(user_id, address), client, tx.now()),
+    )?;
+    tx.execute_cached(
         "DELETE FROM known_login WHERE user_id = ?1 AND (last_used <= ?2
              OR address IN (
                  SELECT address FROM known_login WHERE user_id = ?1
@@ -72,15 +72,8 @@ pub fn record(tx: &Tx<'_>, user_id: UserId, client: &str, address: IpAddr) -> Ap
              OR (address, client) IN (
                  SELECT address, client FROM known_login WHERE user_id = ?1 AND address = ?4
                  ORDER BY last_used DESC, client = ?5 DESC LIMIT -1 OFFSET ?6))",
-    )?
-    .execute((
-        user_id,
-        tx.now() - REMEMBERED_FOR,
-        ADDRESSES,
-        digest(user_id, address),
-        client,
-        CLIENTS,
-    ))?;
+        (user_id, tx.now() - REMEMBERED_FOR, ADDRESSES, digest(user_id, address), client, CLIENTS),
+    )?;
     Ok(has_others && !is_remembered)
 }
 
@@ -111,7 +104,7 @@ pub fn record_use_of_key(tx: &Tx<'_>, api_key_id: i64, address: IpAddr) -> ApiRe
 
 /// Forgets all places of a person, whose password is another one now.
 pub fn forget(tx: &Tx<'_>, user_id: UserId) -> ApiResult<()> {
-    tx.prepare_cached("DELETE FROM known_login WHERE user_id = ?1")?.execute([user_id])?;
+    tx.execute_cached("DELETE FROM known_login WHERE user_id = ?1", [user_id])?;
     Ok(())
 }
 

@@ -18,7 +18,7 @@ use crate::domain::audit::{Action, Entry};
 use crate::domain::logins::known::LoginSource;
 use crate::domain::{keys, mail, mail_addresses, notices};
 use crate::error::ApiResult;
-use crate::store::{Budget, Tx};
+use crate::store::{Budget, ExecuteCached, Tx};
 use crate::types::{Author, Origin, UserId};
 use futures_util::FutureExt;
 use serde_json::json;
@@ -88,7 +88,7 @@ pub fn end_requested(tx: &Tx<'_>, user_id: UserId) -> ApiResult<()> {
 
 fn end_requested_links(tx: &Tx<'_>, user_id: UserId) -> ApiResult<()> {
     mail::confirmation::delete_of_user(tx, user_id)?;
-    tx.prepare_cached("DELETE FROM password_reset WHERE created_by = ?1")?.execute([user_id])?;
+    tx.execute_cached("DELETE FROM password_reset WHERE created_by = ?1", [user_id])?;
     Ok(())
 }
 

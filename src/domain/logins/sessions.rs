@@ -7,7 +7,7 @@ use crate::domain::limits::MAX_SESSIONS;
 use crate::domain::logins::known;
 use crate::domain::logins::known::LoginSource;
 use crate::error::ApiResult;
-use crate::store::Tx;
+use crate::store::{ExecuteCached, Tx};
 use crate::types::UserId;
 use rand::RngExt;
 use rand::distr::Alphanumeric;
@@ -26,17 +26,21 @@ const ENDED_FOR: i64 = 60 * 60;
 /// longest time ends.
 pub fn begin(tx: &Tx<'_>, user_id: UserId, source: &LoginSource) -> ApiResult<String> {
     let secret: String = rand::rng().sample_iter(Alphanumeric).take(SECRET_LENGTH).map(char::from).collect();
-    tx.prepare_cached("INSERT INTO session (user_id, digest, client, date_created) VALUES (?1, ?2, ?3, ?4)")?
-        .execute((user_id, digest(&secret), &source.client, tx.now()))?;
+    tx.execute_cached(
+        "INSERT INTO session (user_id, digest, client, date_created) VALUES (?1, ?2, ?3, ?4)",
+        (user_id, digest(&secret), &source.client, tx.now()),
+    )?;
     let id = tx.last_insert_rowid();
-    tx.prepare_cached("INSERT INTO session_use (session_id, last_used, address) VALUES (?1, ?2, ?3)")?
-        .execute((id, tx.now(), shown(source.address)))?;
-    tx.prepare_cached(
+    tx.execute_cached(
+        "INSERT INTO session_use (session_id, last_used, address) VALUES (?1, ?2, ?3)",
+        (id, tx.now(), shown(source.address)),
+    )?;
+    tx.execute_cached(
         "DELETE FROM session WHERE id IN (
              SELECT id FROM session JOIN session_use ON session_id = id WHERE user_id = ?1 AND id <> ?2
              ORDER BY last_used DESC, id DESC LIMIT -1 OFFSET ?3)",
-    )?
-    .execute((user_id, id, i64::try_from(MAX_SESSIONS - 1).unwrap_or(i64::MAX)))?;
+        (user_id, id, i64::try_from(MAX_SESSIONS - 1).unwrap_or(i64::MAX)),
+    )?;
     Ok(secret)
 }
 
@@ -120,10 +124,10 @@ pub fn set_last_used(tx: &Tx<'_>, id: i64, time: i64, address: IpAddr) -> ApiRes
         .query_row([id], |row| row.try_into())
         .optional()?;
     let Some((user_id, client)) = found else { return Ok(()) };
-    tx.prepare_cached(
+    tx.execute_cached(
         "UPDATE session_use SET last_used = max(last_used, ?2), address = ?3 WHERE session_id = ?1",
-    )?
-    .execute((id, time, shown(address)))?;
+        (id, time, shown(address)),
+    )?;
     known::record_use(tx, user_id, &client, address)
 }
 

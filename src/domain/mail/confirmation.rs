@@ -2,7 +2,7 @@
 
 use crate::auth::credentials::digest;
 use crate::error::ApiResult;
-use crate::store::Tx;
+use crate::store::{ExecuteCached, Tx};
 use crate::types::{UserId, random_key};
 use rusqlite::{Connection, OptionalExtension};
 
@@ -14,8 +14,10 @@ const VALIDITY: i64 = 24 * 60 * 60;
 pub fn create(tx: &Tx<'_>, user_id: UserId, email: &str) -> ApiResult<(String, i64)> {
     let (key, expires) = (random_key(), tx.now() + VALIDITY);
     delete_of_user(tx, user_id)?;
-    tx.prepare_cached("INSERT INTO confirmation (digest, email, user_id, expires) VALUES (?1, ?2, ?3, ?4)")?
-        .execute((digest(&key), email, user_id, expires))?;
+    tx.execute_cached(
+        "INSERT INTO confirmation (digest, email, user_id, expires) VALUES (?1, ?2, ?3, ?4)",
+        (digest(&key), email, user_id, expires),
+    )?;
     Ok((key, expires))
 }
 
@@ -28,6 +30,6 @@ pub fn find(connection: &Connection, key: &str, now: i64) -> ApiResult<Option<(U
 
 /// Ends the link of a user.
 pub fn delete_of_user(tx: &Tx<'_>, user_id: UserId) -> ApiResult<()> {
-    tx.prepare_cached("DELETE FROM confirmation WHERE user_id = ?1")?.execute([user_id])?;
+    tx.execute_cached("DELETE FROM confirmation WHERE user_id = ?1", [user_id])?;
     Ok(())
 }

@@ -23,7 +23,7 @@ pub use self::outbox::withdraw;
 use crate::domain::realm;
 use crate::error::ApiResult;
 use crate::smtp::Message;
-use crate::store::Tx;
+use crate::store::{ExecuteCached, Tx};
 use crate::types::{Language, hex, random_key};
 use rusqlite::{Connection, OptionalExtension};
 use sha2::{Digest, Sha256};
@@ -97,10 +97,10 @@ pub fn set_up(tx: &Tx<'_>, new: Option<&Setup>) -> ApiResult<()> {
     match new {
         Some(Setup { sender, url }) => {
             let statement = "INSERT OR REPLACE INTO mail_setup (id, sender, url) VALUES (1, ?1, ?2)";
-            tx.prepare_cached(statement)?.execute((sender, url))?;
+            tx.execute_cached(statement, (sender, url))?;
         }
         None => {
-            tx.prepare_cached("DELETE FROM mail_setup WHERE id = 1")?.execute([])?;
+            tx.execute_cached("DELETE FROM mail_setup WHERE id = 1", [])?;
             outbox::clear(tx)?;
         }
     }

@@ -4,7 +4,7 @@ use crate::domain::limits::MAX_WAITING_MAIL;
 use crate::domain::mail::letter::{Basis, Letter};
 use crate::error::ApiResult;
 use crate::smtp::{Message, is_address};
-use crate::store::Tx;
+use crate::store::{ExecuteCached, Tx};
 use crate::types::UserId;
 use rusqlite::{Connection, OptionalExtension};
 
@@ -75,25 +75,25 @@ pub fn has_room(connection: &Connection) -> ApiResult<bool> {
 
 /// Removes the emails about something that wait: the link in them is dead, or what they report is over.
 pub fn withdraw(tx: &Tx<'_>, about: &str) -> ApiResult<()> {
-    tx.prepare_cached("DELETE FROM outgoing_mail WHERE about = ?1")?.execute([about])?;
+    tx.execute_cached("DELETE FROM outgoing_mail WHERE about = ?1", [about])?;
     Ok(())
 }
 
 /// Removes the emails of an invitation that wait.
 pub fn withdraw_of_invite(tx: &Tx<'_>, invite_id: i64) -> ApiResult<()> {
-    tx.prepare_cached("DELETE FROM outgoing_mail WHERE invite_id = ?1")?.execute([invite_id])?;
+    tx.execute_cached("DELETE FROM outgoing_mail WHERE invite_id = ?1", [invite_id])?;
     Ok(())
 }
 
 /// Removes all emails to a user that wait.
 pub fn withdraw_of_user(tx: &Tx<'_>, user_id: UserId) -> ApiResult<()> {
-    tx.prepare_cached("DELETE FROM outgoing_mail WHERE user_id = ?1")?.execute([user_id])?;
+    tx.execute_cached("DELETE FROM outgoing_mail WHERE user_id = ?1", [user_id])?;
     Ok(())
 }
 
 /// Removes all emails.
 pub(super) fn clear(tx: &Tx<'_>) -> ApiResult<()> {
-    tx.prepare_cached("DELETE FROM outgoing_mail")?.execute([])?;
+    tx.execute_cached("DELETE FROM outgoing_mail", [])?;
     Ok(())
 }
 
@@ -135,15 +135,15 @@ pub fn next_time(connection: &Connection) -> ApiResult<Option<i64>> {
 
 /// Deletes an email that was sent, or that is given up.
 pub fn delete(tx: &Tx<'_>, id: i64) -> ApiResult<()> {
-    tx.prepare_cached("DELETE FROM outgoing_mail WHERE id = ?1")?.execute([id])?;
+    tx.execute_cached("DELETE FROM outgoing_mail WHERE id = ?1", [id])?;
     Ok(())
 }
 
 /// Notes that an email was not taken, and when it is tried again.
 pub fn postpone(tx: &Tx<'_>, id: i64, next_try: i64, error: &str) -> ApiResult<()> {
-    tx.prepare_cached(
+    tx.execute_cached(
         "UPDATE outgoing_mail SET next_try = ?2, attempts = attempts + 1, last_error = ?3 WHERE id = ?1",
-    )?
-    .execute((id, next_try, error))?;
+        (id, next_try, error),
+    )?;
     Ok(())
 }

@@ -7,7 +7,7 @@
 //! | `login` | `enable_login_emails` |
 
 use crate::error::ApiResult;
-use crate::store::Tx;
+use crate::store::{ExecuteCached, Tx};
 use crate::types::{UserId, random_key};
 use rusqlite::{Connection, OptionalExtension};
 
@@ -18,15 +18,17 @@ pub fn link(tx: &Tx<'_>, url: &str, user_id: UserId, kind: &str) -> ApiResult<St
 
 /// The key of a user, which is made when it is first needed.
 pub fn key(tx: &Tx<'_>, user_id: UserId) -> ApiResult<String> {
-    tx.prepare_cached("INSERT OR IGNORE INTO unsubscribe_key (user_id, key) VALUES (?1, ?2)")?
-        .execute((user_id, random_key()))?;
+    tx.execute_cached(
+        "INSERT OR IGNORE INTO unsubscribe_key (user_id, key) VALUES (?1, ?2)",
+        (user_id, random_key()),
+    )?;
     let mut statement = tx.prepare_cached("SELECT key FROM unsubscribe_key WHERE user_id = ?1")?;
     Ok(statement.query_row([user_id], |row| row.get(0))?)
 }
 
 /// Forgets the key of a user, whose account is deleted.
 pub fn forget(tx: &Tx<'_>, user_id: UserId) -> ApiResult<()> {
-    tx.prepare_cached("DELETE FROM unsubscribe_key WHERE user_id = ?1")?.execute([user_id])?;
+    tx.execute_cached("DELETE FROM unsubscribe_key WHERE user_id = ?1", [user_id])?;
     Ok(())
 }
 

@@ -7,7 +7,7 @@ pub mod parts;
 
 use crate::auth::credentials::digest;
 use crate::error::ApiResult;
-use crate::store::Tx;
+use crate::store::{ExecuteCached, Tx};
 use crate::types::{MailPattern, MessageId, StreamId, UserId, hex};
 use parts::{Parts, SHOW_SENDER};
 use rand::RngExt;
@@ -102,7 +102,7 @@ pub fn channel_token_or_new(
     let token = new_token();
     let statement =
         "INSERT INTO channel_email (token, stream_id, asker_id, sender_id) VALUES (?1, ?2, ?3, ?4)";
-    tx.prepare_cached(statement)?.execute((&token, stream_id, asker_id, sender_id))?;
+    tx.execute_cached(statement, (&token, stream_id, asker_id, sender_id))?;
     Ok(token)
 }
 
@@ -127,26 +127,23 @@ pub fn reply_address(
     let Some(pattern) = pattern else { return Ok(None) };
     let token = new_token();
     let statement = "INSERT INTO reply_email (digest, user_id, message_id) VALUES (?1, ?2, ?3)";
-    tx.prepare_cached(statement)?.execute((digest(&token), user_id, message_id))?;
+    tx.execute_cached(statement, (digest(&token), user_id, message_id))?;
     Ok(Some(pattern.address(&format!("{REPLY_PREFIX}{token}"))))
 }
 
 /// Counts a reply that arrived by mail at an address.
 pub fn count_use(tx: &Tx<'_>, parts: &Parts) -> rusqlite::Result<()> {
     let Some(token) = parts.token.strip_prefix(REPLY_PREFIX) else { return Ok(()) };
-    tx.prepare_cached("UPDATE reply_email SET times_used = times_used + 1 WHERE digest = ?1")?
-        .execute([digest(token)])
-        .map(|_| ())
+    tx.execute_cached("UPDATE reply_email SET times_used = times_used + 1 WHERE digest = ?1", [digest(token)])
 }
 
 /// Deletes the addresses of channels that a user requested with the user or a bot as the sender.
 pub fn forget_with_sender(tx: &Tx<'_>, user_id: UserId) -> rusqlite::Result<()> {
-    tx.prepare_cached(
+    tx.execute_cached(
         "DELETE FROM channel_email
          WHERE asker_id = ?1 AND NOT (SELECT is_system_bot FROM user WHERE user_id = sender_id)",
-    )?
-    .execute([user_id])
-    .map(|_| ())
+        [user_id],
+    )
 }
 
 /// Deletes all addresses of channels that a user requested. An address is a right to post that clients do not list, so it ends
@@ -158,7 +155,7 @@ pub fn forget_channels(tx: &Tx<'_>, user_id: UserId) -> rusqlite::Result<bool> {
 
 /// Deletes the addresses at which a user answers mails.
 pub fn forget_replies(tx: &Tx<'_>, user_id: UserId) -> rusqlite::Result<()> {
-    tx.prepare_cached("DELETE FROM reply_email WHERE user_id = ?1")?.execute([user_id]).map(|_| ())
+    tx.execute_cached("DELETE FROM reply_email WHERE user_id = ?1", [user_id])
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use crate::domain::rows::channel::StreamRow;
 use crate::domain::{access, channels};
 use crate::error::ApiResult;
 use crate::events::Audience;
-use crate::store::{Tx, counter};
+use crate::store::{ExecuteCached, Tx, counter};
 use crate::types::{MessageId, RecipientId, SECONDS_PER_DAY};
 use rusqlite::Connection;
 
@@ -73,9 +73,7 @@ pub fn next_look(connection: &Connection) -> ApiResult<Option<i64>> {
 /// Makes the next look one at this time, if it would be later.
 fn look_by(connection: &Connection, time: i64) -> rusqlite::Result<()> {
     connection
-        .prepare_cached("UPDATE counter SET value = ?2 WHERE name = ?1 AND value > ?2")?
-        .execute((NEXT_LOOK, time))
-        .map(|_| ())
+        .execute_cached("UPDATE counter SET value = ?2 WHERE name = ?1 AND value > ?2", (NEXT_LOOK, time))
 }
 
 /// The channels that have become silent since the last look, and the time of the next look.

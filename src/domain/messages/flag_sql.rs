@@ -1,5 +1,6 @@
 //! Statements about the flags that users have on messages.
 
+use crate::store::ExecuteCached;
 use crate::types::{MessageId, UserId};
 use roaring::RoaringBitmap;
 use rusqlite::{Connection, OptionalExtension};
@@ -21,16 +22,16 @@ pub fn put_flags(
     flags: i64,
 ) -> rusqlite::Result<()> {
     if flags == 0 {
-        connection
-            .prepare_cached("DELETE FROM user_message_flags WHERE user_id = ?1 AND message_id = ?2")?
-            .execute((user_id, id))?;
+        connection.execute_cached(
+            "DELETE FROM user_message_flags WHERE user_id = ?1 AND message_id = ?2",
+            (user_id, id),
+        )?;
     } else {
-        connection
-            .prepare_cached(
-                "INSERT INTO user_message_flags (user_id, message_id, flags) VALUES (?1, ?2, ?3)
-                 ON CONFLICT DO UPDATE SET flags = excluded.flags",
-            )?
-            .execute((user_id, id, flags))?;
+        connection.execute_cached(
+            "INSERT INTO user_message_flags (user_id, message_id, flags) VALUES (?1, ?2, ?3)
+             ON CONFLICT DO UPDATE SET flags = excluded.flags",
+            (user_id, id, flags),
+        )?;
     }
     Ok(())
 }
@@ -110,13 +111,11 @@ pub fn add_flags(
     id: MessageId,
     flags: i64,
 ) -> rusqlite::Result<()> {
-    connection
-        .prepare_cached(
-            "INSERT INTO user_message_flags (user_id, message_id, flags) VALUES (?1, ?2, ?3)
-             ON CONFLICT DO UPDATE SET flags = flags | excluded.flags",
-        )?
-        .execute((user_id, id, flags))
-        .map(|_| ())
+    connection.execute_cached(
+        "INSERT INTO user_message_flags (user_id, message_id, flags) VALUES (?1, ?2, ?3)
+         ON CONFLICT DO UPDATE SET flags = flags | excluded.flags",
+        (user_id, id, flags),
+    )
 }
 
 /// The number of users who have flags on a message.

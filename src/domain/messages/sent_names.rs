@@ -5,7 +5,7 @@ use crate::domain::messages::destination::Destination;
 use crate::domain::messages::sql::NameCounts;
 use crate::error::ApiResult;
 use crate::events::QueueId;
-use crate::store::Tx;
+use crate::store::{ExecuteCached, Tx};
 use crate::types::{MessageId, UserId};
 use rusqlite::{Connection, OptionalExtension};
 use sha2::{Digest, Sha256};
@@ -61,8 +61,10 @@ pub fn keep(tx: &mut Tx<'_>, sender_id: UserId, name: &SentName, id: MessageId) 
             .prepare_cached("SELECT count(*) FROM sent_name WHERE sender_id = ?1")?
             .query_row([sender_id], |row| row.get(0))?,
     };
-    tx.prepare_cached("INSERT INTO sent_name (sender_id, digest, message_id) VALUES (?1, ?2, ?3)")?
-        .execute((sender_id, name.0, id))?;
+    tx.execute_cached(
+        "INSERT INTO sent_name (sender_id, digest, message_id) VALUES (?1, ?2, ?3)",
+        (sender_id, name.0, id),
+    )?;
     count += 1;
     if count > KEPT {
         let statement = "DELETE FROM sent_name WHERE sender_id = ?1

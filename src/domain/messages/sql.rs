@@ -7,7 +7,7 @@ use crate::domain::messages::record::{
     EditRecord, MessageRow, Participant, RENDERED_VERSION, Reaction, attribute,
 };
 use crate::domain::search::{index, purge};
-use crate::store::Tx;
+use crate::store::{ExecuteCached, Tx};
 use crate::types::{ClientId, MessageId, RecipientId, StreamId, TopicId, UserId};
 use rusqlite::{Connection, OptionalExtension, Row, Statement, ToSql};
 use std::collections::HashMap;
@@ -43,23 +43,23 @@ pub fn stored_html<'h>(content: &str, html: &'h str) -> &'h str {
 
 /// Stores a message, schedules its indexing for searches, and returns its id.
 pub fn insert(tx: &mut Tx<'_>, message: &NewMessage<'_>) -> rusqlite::Result<MessageId> {
-    tx.prepare_cached(
+    tx.execute_cached(
         "INSERT INTO message (recipient_id, topic_id, subject, sender_id, client_id, timestamp, content,
                  html, rendered_version, attributes)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
-    )?
-    .execute((
-        message.recipient_id,
-        message.topic_id,
-        message.subject,
-        message.sender_id,
-        message.client_id,
-        message.timestamp,
-        message.content,
-        stored_html(message.content, message.rendered_content),
-        RENDERED_VERSION,
-        message.attributes,
-    ))?;
+        (
+            message.recipient_id,
+            message.topic_id,
+            message.subject,
+            message.sender_id,
+            message.client_id,
+            message.timestamp,
+            message.content,
+            stored_html(message.content, message.rendered_content),
+            RENDERED_VERSION,
+            message.attributes,
+        ),
+    )?;
     let id = MessageId(tx.last_insert_rowid());
     index::add(tx, id);
     Ok(id)
@@ -130,9 +130,10 @@ pub fn insert_direct_recipient(
     user_ids: &[UserId],
     created_by: UserId,
 ) -> rusqlite::Result<RecipientId> {
-    connection
-        .prepare_cached("INSERT INTO recipient (user_ids, created_by) VALUES (?1, ?2)")?
-        .execute((joined(user_ids), created_by))?;
+    connection.execute_cached(
+        "INSERT INTO recipient (user_ids, created_by) VALUES (?1, ?2)",
+        (joined(user_ids), created_by),
+    )?;
     let recipient_id = RecipientId(connection.last_insert_rowid());
     let mut statement = connection
         .prepare_cached("INSERT INTO direct_participant (user_id, recipient_id) VALUES (?1, ?2)")?;
@@ -193,7 +194,7 @@ pub fn client_or_new(connection: &Connection, name: &str) -> rusqlite::Result<Cl
     if let Some(id) = known {
         return Ok(id);
     }
-    connection.prepare_cached("INSERT INTO client (name) VALUES (?1)")?.execute([name])?;
+    connection.execute_cached("INSERT INTO client (name) VALUES (?1)", [name])?;
     Ok(ClientId(connection.last_insert_rowid()))
 }
 
@@ -277,14 +278,12 @@ impl KeptEdits {
 
 /// Adds to a message's history, and removes entries beyond its limits.
 pub fn insert_edit(connection: &Connection, id: MessageId, edit: &EditRecord) -> rusqlite::Result<()> {
-    connection
-        .prepare_cached(
-            "INSERT INTO message_edit (message_id, number, user_id, timestamp, prev_content, prev_rendered_content,
-                 prev_topic, topic, prev_stream, stream)
-             SELECT ?1, 1 + coalesce((SELECT max(number) FROM message_edit WHERE message_id = ?1), 0),
-                 ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9",
-        )?
-        .execute((
+    connection.execute_cached(
+        "INSERT INTO message_edit (message_id, number, user_id, timestamp, prev_content, prev_rendered_content,
+             prev_topic, topic, prev_stream, stream)
+         SELECT ?1, 1 + coalesce((SELECT max(number) FROM message_edit WHERE message_id = ?1), 0),
+             ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9",
+        (
             id,
             edit.user_id,
             edit.timestamp,
@@ -294,7 +293,8 @@ pub fn insert_edit(connection: &Connection, id: MessageId, edit: &EditRecord) ->
             &edit.topic,
             edit.prev_stream,
             edit.stream,
-        ))?;
+        ),
+    )?;
     trim_edits(connection, id)
 }
 
@@ -374,12 +374,10 @@ pub fn update_content(
     attributes: i64,
     timestamp: i64,
 ) -> rusqlite::Result<()> {
-    connection
-        .prepare_cached(
-            "UPDATE message SET content = ?2, html = ?3, rendered_version = ?4,
-                 attributes = attributes & ?7 | ?5, last_edit_timestamp = ?6 WHERE id = ?1",
-        )?
-        .execute((
+    connection.execute_cached(
+        "UPDATE message SET content = ?2, html = ?3, rendered_version = ?4,
+             attributes = attributes & ?7 | ?5, last_edit_timestamp = ?6 WHERE id = ?1",
+        (
             id,
             content,
             stored_html(content, rendered_content),
@@ -387,8 +385,8 @@ pub fn update_content(
             attributes,
             timestamp,
             attribute::BESIDE_CONTENT,
-        ))
-        .map(|_| ())
+        ),
+    )
 }
 
 /// Returns the largest id of a topic's messages; `None` if it has none.
@@ -407,10 +405,10 @@ pub fn has_messages(connection: &Connection, topic_id: TopicId) -> rusqlite::Res
 
 /// Stores the links in a message's topic, as JSON. The caller sets the attribute.
 pub fn put_topic_links(connection: &Connection, id: MessageId, links: &str) -> rusqlite::Result<()> {
-    connection
-        .prepare_cached("INSERT OR REPLACE INTO message_topic_link (message_id, links) VALUES (?1, ?2)")?
-        .execute((id, links))
-        .map(|_| ())
+    connection.execute_cached(
+        "INSERT OR REPLACE INTO message_topic_link (message_id, links) VALUES (?1, ?2)",
+        (id, links),
+    )
 }
 
 /// The links in a message's topic, as JSON.
@@ -462,9 +460,7 @@ pub fn newest_in(
 /// Sets bits of a message's attributes.
 pub fn add_attributes(connection: &Connection, id: MessageId, attributes: i64) -> rusqlite::Result<()> {
     connection
-        .prepare_cached("UPDATE message SET attributes = attributes | ?2 WHERE id = ?1")?
-        .execute((id, attributes))
-        .map(|_| ())
+        .execute_cached("UPDATE message SET attributes = attributes | ?2 WHERE id = ?1", (id, attributes))
 }
 
 /// The number of names that senders have in `sent_name`, as far as it is known. A cache of the writer, which is correct because
@@ -490,7 +486,7 @@ pub fn delete(tx: &mut Tx<'_>, id: MessageId) -> rusqlite::Result<()> {
         "DELETE FROM reply_email WHERE message_id = ?1",
         "DELETE FROM message WHERE id = ?1",
     ] {
-        tx.prepare_cached(statement)?.execute([id])?;
+        tx.execute_cached(statement, [id])?;
     }
     Ok(())
 }

@@ -6,6 +6,7 @@ use crate::domain::limits::{MAX_EDITS, MAX_PARTICIPANT_ROWS};
 use crate::domain::messages::record::{EditRecord, attribute};
 use crate::domain::messages::sql;
 use crate::domain::rows::channel::StreamRow;
+use crate::store::ExecuteCached;
 use crate::types::{MessageId, RecipientId, StreamId, TopicId, UserId};
 use roaring::RoaringBitmap;
 use rusqlite::Connection;
@@ -20,9 +21,7 @@ pub fn topic_or_new(connection: &Connection, stream_id: StreamId, key: &str) -> 
 }
 
 fn insert_topic(connection: &Connection, stream_id: StreamId, key: &str) -> rusqlite::Result<TopicId> {
-    connection
-        .prepare_cached("INSERT INTO topic (stream_id, name_key) VALUES (?1, ?2)")?
-        .execute((stream_id, key))?;
+    connection.execute_cached("INSERT INTO topic (stream_id, name_key) VALUES (?1, ?2)", (stream_id, key))?;
     Ok(TopicId(connection.last_insert_rowid()))
 }
 

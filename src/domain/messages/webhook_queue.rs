@@ -7,7 +7,7 @@ use crate::domain::messages::destination::Destination;
 use crate::domain::rows;
 use crate::domain::rows::user::UserRow;
 use crate::error::ApiResult;
-use crate::store::Tx;
+use crate::store::{ExecuteCached, Tx};
 use crate::types::{MessageId, UserId};
 use rusqlite::Connection;
 use std::sync::Arc;
@@ -112,12 +112,10 @@ fn insert(
     trigger: &str,
     now: i64,
 ) -> rusqlite::Result<()> {
-    connection
-        .prepare_cached(
-            "INSERT INTO outgoing_webhook (message_id, bot_id, \"trigger\", next_try) VALUES (?1, ?2, ?3, ?4)",
-        )?
-        .execute((message_id, bot_id, trigger, now))
-        .map(|_| ())
+    connection.execute_cached(
+        "INSERT INTO outgoing_webhook (message_id, bot_id, \"trigger\", next_try) VALUES (?1, ?2, ?3, ?4)",
+        (message_id, bot_id, trigger, now),
+    )
 }
 
 /// A bot for which messages wait.
@@ -148,8 +146,7 @@ pub fn waiting_bots(connection: &Connection) -> rusqlite::Result<Vec<WaitingBot>
 
 /// Removes all messages for a bot. Replies to those that are being posted are not sent.
 pub fn remove_all(connection: &Connection, bot_id: UserId) -> rusqlite::Result<()> {
-    let statement = "DELETE FROM outgoing_webhook WHERE bot_id = ?1";
-    connection.prepare_cached(statement)?.execute([bot_id]).map(|_| ())
+    connection.execute_cached("DELETE FROM outgoing_webhook WHERE bot_id = ?1", [bot_id])
 }
 
 /// The first messages for a bot, those that are due first before the others.
@@ -174,19 +171,17 @@ pub fn first(connection: &Connection, bot_id: UserId, limit: usize) -> rusqlite:
 
 /// Postpones a row after a failure.
 pub fn postpone(connection: &Connection, id: i64, next_try: i64) -> rusqlite::Result<()> {
-    connection
-        .prepare_cached(
-            "UPDATE outgoing_webhook SET failed_tries = failed_tries + 1, next_try = ?2
-             WHERE outgoing_webhook_id = ?1",
-        )?
-        .execute((id, next_try))
-        .map(|_| ())
+    connection.execute_cached(
+        "UPDATE outgoing_webhook SET failed_tries = failed_tries + 1, next_try = ?2
+         WHERE outgoing_webhook_id = ?1",
+        (id, next_try),
+    )
 }
 
 /// Postpones a row that is not tried now. This is not a failure.
 pub fn defer(connection: &Connection, id: i64, next_try: i64) -> rusqlite::Result<()> {
     let statement = "UPDATE outgoing_webhook SET next_try = ?2 WHERE outgoing_webhook_id = ?1";
-    connection.prepare_cached(statement)?.execute((id, next_try)).map(|_| ())
+    connection.execute_cached(statement, (id, next_try))
 }
 
 /// Removes a row; returns false if there was none.

@@ -9,7 +9,7 @@ use crate::domain::messages::create;
 use crate::domain::messages::destination::Destination;
 use crate::domain::notices::{bot, common_language, language_of, name_of_user, send_and_read};
 use crate::error::ApiResult;
-use crate::store::Tx;
+use crate::store::{ExecuteCached, Tx};
 use crate::types::{RecipientId, SECONDS_PER_DAY, UserId};
 use rusqlite::{Connection, OptionalExtension};
 use teamchat_markdown::{Composition, Words};
@@ -105,7 +105,7 @@ fn store(
 ) -> rusqlite::Result<()> {
     let statement = "INSERT OR REPLACE INTO notice_budget (causer_id, recipient_id, since, count)
          VALUES (?1, ?2, ?3, ?4)";
-    connection.prepare_cached(statement)?.execute((causer, recipient_id, since, count)).map(|_| ())
+    connection.execute_cached(statement, (causer, recipient_id, since, count))
 }
 
 /// Deletes up to `limit` rows of days that are over. Returns their number.

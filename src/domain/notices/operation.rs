@@ -4,7 +4,7 @@
 use crate::domain::realm::user_ids;
 use crate::domain::{mail, notices};
 use crate::error::ApiResult;
-use crate::store::{Tx, counter};
+use crate::store::{ExecuteCached, Tx, counter};
 use crate::types::{Language, UserId};
 use rusqlite::Connection;
 use teamchat_markdown::{Composition, Words};
@@ -206,10 +206,11 @@ pub fn own_quota_used(tx: &mut Tx<'_>, user_id: UserId, warning: i64, usage: Usa
 /// Forgets the warnings of all other people, whose quotas are no longer almost full.
 pub fn forget_quotas_except(tx: &Tx<'_>, people: impl Iterator<Item = UserId>) -> ApiResult<()> {
     let kept: Vec<String> = people.map(|user_id| format!("{QUOTA_OF_PERSON}{user_id}")).collect();
-    tx.prepare_cached(
-        "DELETE FROM counter WHERE name BETWEEN ?1 AND ?1 || ':' AND name NOT IN (SELECT value FROM json_each(?2))",
-    )?
-    .execute((QUOTA_OF_PERSON, serde_json::to_string(&kept)?))?;
+    tx.execute_cached(
+        "DELETE FROM counter
+         WHERE name BETWEEN ?1 AND ?1 || ':' AND name NOT IN (SELECT value FROM json_each(?2))",
+        (QUOTA_OF_PERSON, serde_json::to_string(&kept)?),
+    )?;
     Ok(())
 }
 

@@ -3,7 +3,7 @@
 
 use crate::domain::limits::MAX_HELD_MESSAGES;
 use crate::domain::messages::notification_queue::Queue;
-use crate::store::{Tx, bitmap};
+use crate::store::{ExecuteCached, Tx, bitmap};
 use crate::types::{EventId, MessageId, UserId};
 use roaring::RoaringBitmap;
 use rusqlite::Connection;
@@ -47,7 +47,7 @@ pub fn waiting_messages(
 /// Removes waiting messages up to one.
 pub fn remove_waiting(tx: &Tx<'_>, queue: Queue, until: i64) -> rusqlite::Result<()> {
     let table = queue.waiting();
-    tx.prepare_cached(&format!("DELETE FROM {table} WHERE id <= ?1"))?.execute([until]).map(|_| ())
+    tx.execute_cached(&format!("DELETE FROM {table} WHERE id <= ?1"), [until])
 }
 
 /// A message of which a user is notified if no client of theirs receives it.
@@ -62,15 +62,19 @@ pub struct HeldMessage {
 /// Holds a message, until a time at which it is checked. Beyond [`MAX_HELD_MESSAGES`] the user's oldest is dropped.
 pub fn hold(tx: &Tx<'_>, queue: Queue, held: &HeldMessage, next_check: i64) -> rusqlite::Result<()> {
     let table = queue.held();
-    tx.prepare_cached(&format!(
-        "INSERT OR IGNORE INTO {table} (user_id, message_id, event_id, next_check) VALUES (?1, ?2, ?3, ?4)"
-    ))?
-    .execute((held.user_id, held.message_id, held.delivered_with, next_check))?;
-    tx.prepare_cached(&format!(
-        "DELETE FROM {table} WHERE user_id = ?1 AND message_id IN (
-             SELECT message_id FROM {table} WHERE user_id = ?1 ORDER BY message_id DESC LIMIT -1 OFFSET ?2)"
-    ))?
-    .execute((held.user_id, MAX_HELD_MESSAGES as i64))?;
+    tx.execute_cached(
+        &format!(
+            "INSERT OR IGNORE INTO {table} (user_id, message_id, event_id, next_check) VALUES (?1, ?2, ?3, ?4)"
+        ),
+        (held.user_id, held.message_id, held.delivered_with, next_check),
+    )?;
+    tx.execute_cached(
+        &format!(
+            "DELETE FROM {table} WHERE user_id = ?1 AND message_id IN (
+                 SELECT message_id FROM {table} WHERE user_id = ?1 ORDER BY message_id DESC LIMIT -1 OFFSET ?2)"
+        ),
+        (held.user_id, MAX_HELD_MESSAGES as i64),
+    )?;
     Ok(())
 }
 
@@ -109,17 +113,19 @@ pub fn postpone_check(
     next_check: i64,
 ) -> rusqlite::Result<()> {
     let table = queue.held();
-    tx.prepare_cached(&format!("UPDATE {table} SET next_check = ?3 WHERE user_id = ?1 AND message_id = ?2"))?
-        .execute((held.user_id, held.message_id, next_check))
-        .map(|_| ())
+    tx.execute_cached(
+        &format!("UPDATE {table} SET next_check = ?3 WHERE user_id = ?1 AND message_id = ?2"),
+        (held.user_id, held.message_id, next_check),
+    )
 }
 
 /// Does not hold a message any more.
 pub fn release(tx: &Tx<'_>, queue: Queue, held: &HeldMessage) -> rusqlite::Result<()> {
     let table = queue.held();
-    tx.prepare_cached(&format!("DELETE FROM {table} WHERE user_id = ?1 AND message_id = ?2"))?
-        .execute((held.user_id, held.message_id))
-        .map(|_| ())
+    tx.execute_cached(
+        &format!("DELETE FROM {table} WHERE user_id = ?1 AND message_id = ?2"),
+        (held.user_id, held.message_id),
+    )
 }
 
 /// True if no message waits and none is held.
@@ -135,7 +141,7 @@ pub fn is_clear(connection: &Connection, queue: Queue) -> rusqlite::Result<bool>
 /// Empties both queues.
 pub fn clear(tx: &Tx<'_>, queue: Queue) -> rusqlite::Result<()> {
     for table in [queue.waiting(), queue.held()] {
-        tx.prepare_cached(&format!("DELETE FROM {table}"))?.execute([])?;
+        tx.execute_cached(&format!("DELETE FROM {table}"), [])?;
     }
     Ok(())
 }

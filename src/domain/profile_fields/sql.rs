@@ -2,6 +2,7 @@
 
 use crate::domain::profile_fields::field::{COLUMNS, ProfileField};
 use crate::error::{ApiError, ApiResult};
+use crate::store::ExecuteCached;
 use crate::types::UserId;
 use rusqlite::{Connection, OptionalExtension, Row};
 
@@ -73,13 +74,11 @@ pub fn insert(connection: &Connection, field: &ProfileField) -> rusqlite::Result
 
 /// Updates a field except its type and position.
 pub fn update(connection: &Connection, field: &ProfileField) -> rusqlite::Result<()> {
-    connection
-        .prepare_cached(
-            "UPDATE profile_field SET name = ?2, hint = ?3, field_data = ?4, required = ?5, editable_by_user = ?6,
-                 display_in_profile_summary = ?7
-             WHERE id = ?1",
-        )?
-        .execute((
+    connection.execute_cached(
+        "UPDATE profile_field SET name = ?2, hint = ?3, field_data = ?4, required = ?5, editable_by_user = ?6,
+             display_in_profile_summary = ?7
+         WHERE id = ?1",
+        (
             field.id,
             &field.name,
             &field.hint,
@@ -87,20 +86,19 @@ pub fn update(connection: &Connection, field: &ProfileField) -> rusqlite::Result
             field.required,
             field.editable_by_user,
             field.display_in_profile_summary,
-        ))
-        .map(|_| ())
+        ),
+    )
 }
 
 /// Sets the position of a field.
 pub fn set_position(connection: &Connection, id: i64, position: i64) -> rusqlite::Result<()> {
-    let statement = "UPDATE profile_field SET position = ?2 WHERE id = ?1";
-    connection.prepare_cached(statement)?.execute((id, position)).map(|_| ())
+    connection.execute_cached("UPDATE profile_field SET position = ?2 WHERE id = ?1", (id, position))
 }
 
 /// Deletes a field and all its values.
 pub fn delete(connection: &Connection, id: i64) -> rusqlite::Result<()> {
-    connection.prepare_cached("DELETE FROM profile_value WHERE field_id = ?1")?.execute([id])?;
-    connection.prepare_cached("DELETE FROM profile_field WHERE id = ?1")?.execute([id]).map(|_| ())
+    connection.execute_cached("DELETE FROM profile_value WHERE field_id = ?1", [id])?;
+    connection.execute_cached("DELETE FROM profile_field WHERE id = ?1", [id])
 }
 
 /// Loads a user's value of a field.
@@ -123,19 +121,17 @@ pub fn set_value(
     value: &str,
     rendered_value: Option<&str>,
 ) -> rusqlite::Result<()> {
-    connection
-        .prepare_cached(
-            "INSERT INTO profile_value (user_id, field_id, value, rendered_value) VALUES (?1, ?2, ?3, ?4)
-             ON CONFLICT DO UPDATE SET value = excluded.value, rendered_value = excluded.rendered_value",
-        )?
-        .execute((user_id, field_id, value, rendered_value))
-        .map(|_| ())
+    connection.execute_cached(
+        "INSERT INTO profile_value (user_id, field_id, value, rendered_value) VALUES (?1, ?2, ?3, ?4)
+         ON CONFLICT DO UPDATE SET value = excluded.value, rendered_value = excluded.rendered_value",
+        (user_id, field_id, value, rendered_value),
+    )
 }
 
 /// Deletes a user's value of a field.
 pub fn delete_value(connection: &Connection, user_id: UserId, field_id: i64) -> rusqlite::Result<()> {
     let statement = "DELETE FROM profile_value WHERE user_id = ?1 AND field_id = ?2";
-    connection.prepare_cached(statement)?.execute((user_id, field_id)).map(|_| ())
+    connection.execute_cached(statement, (user_id, field_id))
 }
 
 /// Lists the users who have a value of a field.

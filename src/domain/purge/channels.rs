@@ -11,7 +11,7 @@ use crate::domain::rows::channel::StreamRow;
 use crate::domain::{access, channels, drafts, groups, messages, rows, subscriptions};
 use crate::error::ApiResult;
 use crate::events::Audience;
-use crate::store::Tx;
+use crate::store::{ExecuteCached, Tx};
 use crate::types::{GroupId, StreamId, UserId};
 use rusqlite::Connection;
 
@@ -113,7 +113,7 @@ fn delete(tx: &mut Tx<'_>, stream: &StreamRow) -> ApiResult<()> {
         "DELETE FROM name_skeleton WHERE kind = 'stream' AND id = ?1",
         "DELETE FROM stream WHERE stream_id = ?1",
     ] {
-        tx.prepare_cached(statement)?.execute([stream_id])?;
+        tx.execute_cached(statement, [stream_id])?;
     }
     subscriptions::members::forget_channel(tx, stream_id);
     tx.emit(StreamDeleted::new(stream_id, stream.is_archived), Audience::set(audience));
@@ -122,10 +122,9 @@ fn delete(tx: &mut Tx<'_>, stream: &StreamRow) -> ApiResult<()> {
 
 /// Deletes the value of a permission of a channel, which is a group of its own.
 fn delete_value(connection: &Connection, stream_id: StreamId, group: GroupId) -> rusqlite::Result<()> {
-    connection
-        .prepare_cached(
-            "DELETE FROM group_setting WHERE owner = 'stream' AND owner_id = ?1 AND group_id = ?2",
-        )?
-        .execute((stream_id, group))?;
+    connection.execute_cached(
+        "DELETE FROM group_setting WHERE owner = 'stream' AND owner_id = ?1 AND group_id = ?2",
+        (stream_id, group),
+    )?;
     groups::delete_anonymous(connection, group)
 }

@@ -8,7 +8,7 @@ use crate::domain::realm::user_ids::everyone;
 use crate::domain::visibility::Scope;
 use crate::domain::{groups, visibility};
 use crate::error::ApiResult;
-use crate::store::Tx;
+use crate::store::{ExecuteCached, Tx};
 use crate::types::{GroupId, UserId};
 use rusqlite::Connection;
 
@@ -58,7 +58,7 @@ fn delete(tx: &Tx<'_>, group: &GroupRow) -> ApiResult<()> {
         "DELETE FROM user_group_subgroup WHERE subgroup_id = ?1",
         "DELETE FROM name_skeleton WHERE kind = 'user_group' AND id = ?1",
     ] {
-        tx.prepare_cached(statement)?.execute([group.id])?;
+        tx.execute_cached(statement, [group.id])?;
     }
     for value in values.into_values() {
         if groups::is_anonymous(tx, value)? {

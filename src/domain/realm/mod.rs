@@ -4,6 +4,7 @@ pub mod events;
 pub mod settings;
 pub mod user_ids;
 
+use crate::store::ExecuteCached;
 use rusqlite::Connection;
 
 /// The domain of stand-ins for hidden emails, where the server's own host cannot be the domain of an address.
@@ -31,5 +32,5 @@ pub fn is_deactivated(connection: &Connection) -> rusqlite::Result<bool> {
 
 /// Closes the organization, or opens it again.
 pub fn set_deactivated(connection: &Connection, deactivated: bool) -> rusqlite::Result<()> {
-    connection.prepare_cached("UPDATE realm SET deactivated = ?1")?.execute([deactivated]).map(|_| ())
+    connection.execute_cached("UPDATE realm SET deactivated = ?1", [deactivated])
 }

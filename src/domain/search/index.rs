@@ -11,7 +11,7 @@ use crate::domain::search::emoji::with_words;
 use crate::domain::search::stem::stem;
 use crate::domain::search::text::{fold_into, index_text, words};
 use crate::error::ApiResult;
-use crate::store::{BackgroundJobs, Budget, Snapshot, Tx, WriterCaches};
+use crate::store::{BackgroundJobs, Budget, ExecuteCached, Snapshot, Tx, WriterCaches};
 use crate::types::MessageId;
 use rusqlite::Connection;
 use std::collections::HashSet;
@@ -198,7 +198,7 @@ fn put_backlog(
     }
     drop(rows);
     if let Some(number) = done {
-        connection.prepare_cached("DELETE FROM search_backlog WHERE number <= ?1")?.execute([number])?;
+        connection.execute_cached("DELETE FROM search_backlog WHERE number <= ?1", [number])?;
     }
     Ok(())
 }
@@ -248,10 +248,7 @@ fn put_message(
     let mut statement = connection.prepare_cached("SELECT content, subject FROM message WHERE id = ?1")?;
     let mut rows = statement.query([id])?;
     let Some(row) = rows.next()? else {
-        return connection
-            .prepare_cached("DELETE FROM message_search WHERE rowid = ?1")?
-            .execute([id])
-            .map(|_| ());
+        return connection.execute_cached("DELETE FROM message_search WHERE rowid = ?1", [id]);
     };
     put(connection, caches.cache_mut(), id, (row.get_ref(0)?.as_str()?, row.get_ref(1)?.as_str()?), entry)
 }
@@ -270,15 +267,14 @@ pub(super) fn put(
         Entry::New => "INSERT",
         Entry::Renewed | Entry::Moved => "INSERT OR REPLACE",
     };
-    connection
-        .prepare_cached(&format!(
-            "{insert} INTO message_search (rowid, content, subject) VALUES (?1, ?2, ?3)"
-        ))?
-        .execute((
+    connection.execute_cached(
+        &format!("{insert} INTO message_search (rowid, content, subject) VALUES (?1, ?2, ?3)"),
+        (
             id,
             index_text(&content) + emoji_of_content.as_str(),
             index_text(&subject) + emoji_of_subject.as_str(),
-        ))?;
+        ),
+    )?;
     if !matches!(entry, Entry::Moved) {
         known.put(connection, &content)?;
     }

@@ -12,7 +12,7 @@ use crate::domain::search::emoji::with_words;
 use crate::domain::search::index::KnownWords;
 use crate::domain::search::text::{fold, words};
 use crate::error::ApiResult;
-use crate::store::{Budget, Tx, counter};
+use crate::store::{Budget, ExecuteCached, Tx, counter};
 use crate::types::MessageId;
 use rusqlite::{Connection, OptionalExtension};
 use std::collections::{HashMap, HashSet, VecDeque};
@@ -83,11 +83,10 @@ fn retire_all(tx: &mut Tx<'_>, words: HashSet<String>) -> rusqlite::Result<()> {
     }
     *known.retired(|| count_retired(connection))? += added;
     if !is_complete {
-        connection
-            .prepare_cached(
-                "INSERT INTO counter (name, value) VALUES (?1, 1) ON CONFLICT DO UPDATE SET value = value + 1",
-            )?
-            .execute([SWEEPS])?;
+        connection.execute_cached(
+            "INSERT INTO counter (name, value) VALUES (?1, 1) ON CONFLICT DO UPDATE SET value = value + 1",
+            [SWEEPS],
+        )?;
     }
     schedule(connection, due)
 }
@@ -100,10 +99,7 @@ fn count_retired(connection: &Connection) -> rusqlite::Result<i64> {
 
 /// Schedules a purge.
 fn schedule(connection: &Connection, due: i64) -> rusqlite::Result<()> {
-    connection
-        .prepare_cached("INSERT OR IGNORE INTO search_purge (due) VALUES (?1)")?
-        .execute([due])
-        .map(|_| ())
+    connection.execute_cached("INSERT OR IGNORE INTO search_purge (due) VALUES (?1)", [due])
 }
 
 /// Returns when the next purge is due, in UNIX seconds.
@@ -113,7 +109,7 @@ pub fn next_due(connection: &Connection) -> rusqlite::Result<Option<i64>> {
 
 /// Forgets the purges that were due up to a time: everything is done. Words that were used meanwhile are for another one.
 pub fn finish(connection: &Connection, until: i64) -> rusqlite::Result<()> {
-    connection.prepare_cached("DELETE FROM search_purge WHERE due <= ?1")?.execute([until])?;
+    connection.execute_cached("DELETE FROM search_purge WHERE due <= ?1", [until])?;
     let has_words: bool = connection
         .prepare_cached("SELECT EXISTS (SELECT 1 FROM retired_word WHERE word > '')")?
         .query_row([], |row| row.get(0))?;
@@ -141,10 +137,7 @@ pub fn sweeps(connection: &Connection) -> rusqlite::Result<i64> {
 
 /// Records that the purge has gone through all words. Another one has to, if more words were left out since.
 pub fn finish_sweep(connection: &Connection, sweeps: i64) -> rusqlite::Result<()> {
-    connection
-        .prepare_cached("DELETE FROM counter WHERE name = ?1 AND value = ?2")?
-        .execute((SWEEPS, sweeps))
-        .map(|_| ())
+    connection.execute_cached("DELETE FROM counter WHERE name = ?1 AND value = ?2", (SWEEPS, sweeps))
 }
 
 /// The next words to look up, in alphabetical order after one.
@@ -275,12 +268,11 @@ pub fn remove_topics(connection: &Connection, after: i64) -> rusqlite::Result<Op
         )?
         .query_row((after, TOPICS_PER_STEP), |row| row.get(0))?;
     let Some(last) = last else { return Ok(None) };
-    connection
-        .prepare_cached(
-            "DELETE FROM topic WHERE topic_id > ?1 AND topic_id <= ?2
-             AND NOT EXISTS (SELECT 1 FROM message WHERE message.topic_id = topic.topic_id)",
-        )?
-        .execute((after, last))?;
+    connection.execute_cached(
+        "DELETE FROM topic WHERE topic_id > ?1 AND topic_id <= ?2
+         AND NOT EXISTS (SELECT 1 FROM message WHERE message.topic_id = topic.topic_id)",
+        (after, last),
+    )?;
     Ok(Some(last))
 }
 

@@ -4,6 +4,7 @@ use crate::domain::realm::user_ids;
 use crate::domain::rows::channel::StreamRow;
 use crate::domain::subscriptions::rules;
 use crate::domain::subscriptions::rules::SubscriptionProperty;
+use crate::store::ExecuteCached;
 use crate::types::{MessageId, RecipientId, StreamId, UserId};
 use roaring::RoaringBitmap;
 use rusqlite::{Connection, OptionalExtension, Row};
@@ -183,12 +184,10 @@ pub fn insert(
     stream_id: StreamId,
     color: &str,
 ) -> rusqlite::Result<()> {
-    connection
-        .prepare_cached(
-            "INSERT INTO subscription (user_id, stream_id, active, color) VALUES (?1, ?2, 1, ?3)",
-        )?
-        .execute((user_id, stream_id, color))
-        .map(|_| ())
+    connection.execute_cached(
+        "INSERT INTO subscription (user_id, stream_id, active, color) VALUES (?1, ?2, 1, ?3)",
+        (user_id, stream_id, color),
+    )
 }
 
 /// Ends a subscription, or activates an ended one again.
@@ -198,10 +197,10 @@ pub fn set_active(
     stream_id: StreamId,
     active: bool,
 ) -> rusqlite::Result<()> {
-    connection
-        .prepare_cached("UPDATE subscription SET active = ?3 WHERE user_id = ?1 AND stream_id = ?2")?
-        .execute((user_id, stream_id, active))
-        .map(|_| ())
+    connection.execute_cached(
+        "UPDATE subscription SET active = ?3 WHERE user_id = ?1 AND stream_id = ?2",
+        (user_id, stream_id, active),
+    )
 }
 
 /// Begins a span at the next message, or continues one that ended there.
@@ -218,11 +217,10 @@ pub fn open_span(
         )?
         .execute((user_id, stream_id, next))?;
     if continued == 0 {
-        connection
-            .prepare_cached(
-                "INSERT INTO subscription_span (user_id, stream_id, from_message_id) VALUES (?1, ?2, ?3)",
-            )?
-            .execute((user_id, stream_id, next))?;
+        connection.execute_cached(
+            "INSERT INTO subscription_span (user_id, stream_id, from_message_id) VALUES (?1, ?2, ?3)",
+            (user_id, stream_id, next),
+        )?;
     }
     Ok(())
 }
@@ -234,13 +232,11 @@ pub fn add_span_of_one(
     stream_id: StreamId,
     id: MessageId,
 ) -> rusqlite::Result<()> {
-    connection
-        .prepare_cached(
-            "INSERT INTO subscription_span (user_id, stream_id, from_message_id, until_message_id)
-             VALUES (?1, ?2, ?3, ?3 + 1) ON CONFLICT DO UPDATE SET until_message_id = excluded.until_message_id",
-        )?
-        .execute((user_id, stream_id, id))
-        .map(|_| ())
+    connection.execute_cached(
+        "INSERT INTO subscription_span (user_id, stream_id, from_message_id, until_message_id)
+         VALUES (?1, ?2, ?3, ?3 + 1) ON CONFLICT DO UPDATE SET until_message_id = excluded.until_message_id",
+        (user_id, stream_id, id),
+    )
 }
 
 /// Inserts a span without messages: it marks that the user received messages of the channel in another way.
@@ -250,13 +246,11 @@ pub fn add_empty_span(
     stream_id: StreamId,
     id: MessageId,
 ) -> rusqlite::Result<()> {
-    connection
-        .prepare_cached(
-            "INSERT OR IGNORE INTO subscription_span (user_id, stream_id, from_message_id, until_message_id)
-             VALUES (?1, ?2, ?3, ?3)",
-        )?
-        .execute((user_id, stream_id, id))
-        .map(|_| ())
+    connection.execute_cached(
+        "INSERT OR IGNORE INTO subscription_span (user_id, stream_id, from_message_id, until_message_id)
+         VALUES (?1, ?2, ?3, ?3)",
+        (user_id, stream_id, id),
+    )
 }
 
 /// Ends the current span before the next message, or deletes it if it has no messages.
@@ -273,12 +267,11 @@ pub fn close_span(
         )?
         .execute((user_id, stream_id, next))?;
     if deleted == 0 {
-        connection
-            .prepare_cached(
-                "UPDATE subscription_span SET until_message_id = ?3
-                 WHERE user_id = ?1 AND stream_id = ?2 AND until_message_id IS NULL",
-            )?
-            .execute((user_id, stream_id, next))?;
+        connection.execute_cached(
+            "UPDATE subscription_span SET until_message_id = ?3
+             WHERE user_id = ?1 AND stream_id = ?2 AND until_message_id IS NULL",
+            (user_id, stream_id, next),
+        )?;
     }
     Ok(())
 }
@@ -351,11 +344,8 @@ pub fn update_property(
     stream_id: StreamId,
     property: &SubscriptionProperty,
 ) -> rusqlite::Result<()> {
-    connection
-        .prepare_cached(&format!(
-            "UPDATE subscription SET {} = ?3 WHERE user_id = ?1 AND stream_id = ?2",
-            property.column()
-        ))?
-        .execute((user_id, stream_id, property.sql_value()))
-        .map(|_| ())
+    connection.execute_cached(
+        &format!("UPDATE subscription SET {} = ?3 WHERE user_id = ?1 AND stream_id = ?2", property.column()),
+        (user_id, stream_id, property.sql_value()),
+    )
 }

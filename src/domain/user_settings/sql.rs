@@ -2,7 +2,7 @@
 
 use crate::domain::user_settings::table;
 use crate::error::ApiResult;
-use crate::store::json_column;
+use crate::store::{ExecuteCached, json_column};
 use crate::types::{UserId, Values};
 use rusqlite::{Connection, OptionalExtension, Row};
 use serde_json::Value;
@@ -41,24 +41,20 @@ pub fn list_by_person(
 
 /// Sets a user's value of a setting.
 pub fn set(connection: &Connection, user_id: UserId, name: &str, value: &Value) -> rusqlite::Result<()> {
-    connection
-        .prepare_cached(
-            "INSERT INTO user_setting (user_id, property, value) VALUES (?1, ?2, ?3)
-             ON CONFLICT DO UPDATE SET value = excluded.value",
-        )?
-        .execute((user_id, name, value.to_string()))
-        .map(|_| ())
+    connection.execute_cached(
+        "INSERT INTO user_setting (user_id, property, value) VALUES (?1, ?2, ?3)
+         ON CONFLICT DO UPDATE SET value = excluded.value",
+        (user_id, name, value.to_string()),
+    )
 }
 
 /// Copies the organization's defaults to a new user.
 pub fn copy_defaults(connection: &Connection, user_id: UserId) -> rusqlite::Result<()> {
-    connection
-        .prepare_cached(
-            "INSERT INTO user_setting (user_id, property, value)
-             SELECT ?1, property, value FROM realm_user_setting_default",
-        )?
-        .execute([user_id])
-        .map(|_| ())
+    connection.execute_cached(
+        "INSERT INTO user_setting (user_id, property, value)
+         SELECT ?1, property, value FROM realm_user_setting_default",
+        [user_id],
+    )
 }
 
 /// Returns the values that a new user starts with.
@@ -72,13 +68,11 @@ pub fn defaults(connection: &Connection) -> ApiResult<Values> {
 
 /// Sets one of the organization's defaults.
 pub fn set_default(connection: &Connection, name: &str, value: &Value) -> rusqlite::Result<()> {
-    connection
-        .prepare_cached(
-            "INSERT INTO realm_user_setting_default (property, value) VALUES (?1, ?2)
-             ON CONFLICT DO UPDATE SET value = excluded.value",
-        )?
-        .execute((name, value.to_string()))
-        .map(|_| ())
+    connection.execute_cached(
+        "INSERT INTO realm_user_setting_default (property, value) VALUES (?1, ?2)
+         ON CONFLICT DO UPDATE SET value = excluded.value",
+        (name, value.to_string()),
+    )
 }
 
 fn property_and_value(row: &Row<'_>) -> rusqlite::Result<(String, Value)> {

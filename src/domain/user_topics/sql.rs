@@ -1,6 +1,7 @@
 //! Statements on topic policies.
 
 use crate::domain::user_topics::policy::VisibilityPolicy;
+use crate::store::ExecuteCached;
 use crate::types::{StreamId, Topic, UserId};
 use rusqlite::{Connection, OptionalExtension};
 
@@ -131,18 +132,17 @@ pub fn put(
     now: i64,
 ) -> rusqlite::Result<()> {
     if policy == VisibilityPolicy::Inherit {
-        connection
-            .prepare_cached("DELETE FROM user_topic WHERE user_id = ?1 AND stream_id = ?2 AND name_key = ?3")?
-            .execute((user_id, stream_id, topic.key()))?;
+        connection.execute_cached(
+            "DELETE FROM user_topic WHERE user_id = ?1 AND stream_id = ?2 AND name_key = ?3",
+            (user_id, stream_id, topic.key()),
+        )?;
         return Ok(());
     }
-    connection
-        .prepare_cached(
-            "INSERT INTO user_topic (user_id, stream_id, name_key, topic_name, visibility_policy, last_updated)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6)
-             ON CONFLICT DO UPDATE SET topic_name = excluded.topic_name,
-                 visibility_policy = excluded.visibility_policy, last_updated = excluded.last_updated",
-        )?
-        .execute((user_id, stream_id, topic.key(), topic.as_str(), policy, now))
-        .map(|_| ())
+    connection.execute_cached(
+        "INSERT INTO user_topic (user_id, stream_id, name_key, topic_name, visibility_policy, last_updated)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+         ON CONFLICT DO UPDATE SET topic_name = excluded.topic_name,
+             visibility_policy = excluded.visibility_policy, last_updated = excluded.last_updated",
+        (user_id, stream_id, topic.key(), topic.as_str(), policy, now),
+    )
 }

@@ -11,7 +11,7 @@ use crate::domain::users::names;
 use crate::domain::{access, rows, users};
 use crate::error::{ApiError, ApiResult};
 use crate::events::Audience;
-use crate::store::Tx;
+use crate::store::{ExecuteCached, Tx};
 use crate::types::{EmailVisibility, Role, UserId};
 use roaring::RoaringBitmap;
 use rusqlite::Connection;
@@ -107,7 +107,7 @@ fn end_rights_of_address(tx: &Tx<'_>, user_id: UserId) -> ApiResult<()> {
         "DELETE FROM reply_email WHERE user_id = ?1",
         "DELETE FROM outgoing_mail WHERE user_id = ?1 AND kind IN ('missed_messages', 'digest')",
     ] {
-        tx.prepare_cached(statement)?.execute([user_id])?;
+        tx.execute_cached(statement, [user_id])?;
     }
     Ok(())
 }

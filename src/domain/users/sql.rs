@@ -4,6 +4,7 @@ use crate::domain::images::avatar::Avatar;
 use crate::domain::look_alikes::Named;
 use crate::domain::rows::user::{COLUMNS, UserRow};
 use crate::domain::{look_alikes, rows};
+use crate::store::ExecuteCached;
 use crate::types::{BotType, Role, UserId};
 use rusqlite::{Connection, OptionalExtension};
 
@@ -83,20 +84,17 @@ pub fn by_confusable_email(
 
 /// Sets a user's role.
 pub fn set_role(connection: &Connection, user_id: UserId, role: Role) -> rusqlite::Result<()> {
-    let statement = "UPDATE user SET role = ?2 WHERE user_id = ?1";
-    connection.prepare_cached(statement)?.execute((user_id, role)).map(|_| ())
+    connection.execute_cached("UPDATE user SET role = ?2 WHERE user_id = ?1", (user_id, role))
 }
 
 /// Sets whether an account is active.
 pub fn set_active(connection: &Connection, user_id: UserId, is_active: bool) -> rusqlite::Result<()> {
-    let statement = "UPDATE user SET is_active = ?2 WHERE user_id = ?1";
-    connection.prepare_cached(statement)?.execute((user_id, is_active)).map(|_| ())
+    connection.execute_cached("UPDATE user SET is_active = ?2 WHERE user_id = ?1", (user_id, is_active))
 }
 
 /// Sets the owner of a bot.
 pub fn set_bot_owner(connection: &Connection, bot_id: UserId, owner_id: UserId) -> rusqlite::Result<()> {
-    let statement = "UPDATE user SET bot_owner_id = ?2 WHERE user_id = ?1";
-    connection.prepare_cached(statement)?.execute((bot_id, owner_id)).map(|_| ())
+    connection.execute_cached("UPDATE user SET bot_owner_id = ?2 WHERE user_id = ?1", (bot_id, owner_id))
 }
 
 /// Lists the active bots of an owner, by id.
@@ -115,8 +113,7 @@ pub fn set_invited_by(
     user_id: UserId,
     inviter: Option<UserId>,
 ) -> rusqlite::Result<()> {
-    let statement = "UPDATE user SET invited_by = ?2 WHERE user_id = ?1";
-    connection.prepare_cached(statement)?.execute((user_id, inviter)).map(|_| ())
+    connection.execute_cached("UPDATE user SET invited_by = ?2 WHERE user_id = ?1", (user_id, inviter))
 }
 
 /// Counts the accounts that joined by invitations of some users after `since`, in UNIX seconds; deactivated ones count too.
@@ -141,33 +138,29 @@ pub fn count_people(connection: &Connection) -> rusqlite::Result<(i64, i64)> {
 
 /// Sets a user's display name.
 pub fn set_full_name(connection: &Connection, user_id: UserId, full_name: &str) -> rusqlite::Result<()> {
-    let statement = "UPDATE user SET full_name = ?2 WHERE user_id = ?1";
-    connection.prepare_cached(statement)?.execute((user_id, full_name))?;
+    connection.execute_cached("UPDATE user SET full_name = ?2 WHERE user_id = ?1", (user_id, full_name))?;
     look_alikes::set(connection, Named::User, user_id.0, full_name)
 }
 
 /// Sets a user's time zone, an IANA identifier.
 pub fn set_timezone(connection: &Connection, user_id: UserId, timezone: &str) -> rusqlite::Result<()> {
-    let statement = "UPDATE user SET timezone = ?2 WHERE user_id = ?1";
-    connection.prepare_cached(statement)?.execute((user_id, timezone)).map(|_| ())
+    connection.execute_cached("UPDATE user SET timezone = ?2 WHERE user_id = ?1", (user_id, timezone))
 }
 
 /// Sets a user's avatar.
 pub fn set_avatar(connection: &Connection, avatar: Avatar) -> rusqlite::Result<()> {
     let statement = "UPDATE user SET avatar_version = ?2, avatar_key = ?3 WHERE user_id = ?1";
-    connection.prepare_cached(statement)?.execute((avatar.user_id, avatar.version, avatar.key)).map(|_| ())
+    connection.execute_cached(statement, (avatar.user_id, avatar.version, avatar.key))
 }
 
 /// Sets a user's password hash.
 pub fn set_password(connection: &Connection, user_id: UserId, hash: &str) -> rusqlite::Result<()> {
-    let statement = "UPDATE user SET password_hash = ?2 WHERE user_id = ?1";
-    connection.prepare_cached(statement)?.execute((user_id, hash)).map(|_| ())
+    connection.execute_cached("UPDATE user SET password_hash = ?2 WHERE user_id = ?1", (user_id, hash))
 }
 
 /// Deletes a user's password: they cannot log in with one.
 pub fn delete_password(connection: &Connection, user_id: UserId) -> rusqlite::Result<()> {
-    let statement = "UPDATE user SET password_hash = NULL WHERE user_id = ?1";
-    connection.prepare_cached(statement)?.execute([user_id]).map(|_| ())
+    connection.execute_cached("UPDATE user SET password_hash = NULL WHERE user_id = ?1", [user_id])
 }
 
 /// True if an email or a provider of OpenID Connect has proven that a user has their address.
@@ -178,8 +171,7 @@ pub fn is_email_proven(connection: &Connection, user_id: UserId) -> rusqlite::Re
 
 /// Records whether a user's address is proven.
 pub fn set_email_proven(connection: &Connection, user_id: UserId, is_proven: bool) -> rusqlite::Result<()> {
-    let statement = "UPDATE user SET is_email_proven = ?2 WHERE user_id = ?1";
-    connection.prepare_cached(statement)?.execute((user_id, is_proven)).map(|_| ())
+    connection.execute_cached("UPDATE user SET is_email_proven = ?2 WHERE user_id = ?1", (user_id, is_proven))
 }
 
 /// Sets a user's API email and real email. The domain of a placeholder is recorded, so that no other user gets such an
@@ -190,11 +182,10 @@ pub fn set_emails(
     email: &str,
     delivery_email: &str,
 ) -> rusqlite::Result<()> {
-    connection
-        .prepare_cached(
-            "UPDATE user SET email = ?2, delivery_email = ?3, delivery_email_key = ?4 WHERE user_id = ?1",
-        )?
-        .execute((user_id, email, delivery_email, delivery_email.to_lowercase()))?;
+    connection.execute_cached(
+        "UPDATE user SET email = ?2, delivery_email = ?3, delivery_email_key = ?4 WHERE user_id = ?1",
+        (user_id, email, delivery_email, delivery_email.to_lowercase()),
+    )?;
     if let Some((_, domain)) = email.rsplit_once('@').filter(|_| email != delivery_email) {
         reserve_dummy_domain(connection, domain)?;
     }
@@ -203,10 +194,10 @@ pub fn set_emails(
 
 /// Keeps a domain that dummy emails have.
 pub fn reserve_dummy_domain(connection: &Connection, domain: &str) -> rusqlite::Result<()> {
-    connection
-        .prepare_cached("INSERT OR IGNORE INTO dummy_email_domain (domain) VALUES (?1)")?
-        .execute([domain.to_lowercase()])
-        .map(|_| ())
+    connection.execute_cached(
+        "INSERT OR IGNORE INTO dummy_email_domain (domain) VALUES (?1)",
+        [domain.to_lowercase()],
+    )
 }
 
 /// True if placeholder emails have or had this domain, in lower case.
@@ -247,13 +238,11 @@ pub struct NewUserRow<'a> {
 
 /// Inserts a user and returns the id.
 pub fn insert(connection: &Connection, user: &NewUserRow<'_>) -> rusqlite::Result<UserId> {
-    connection
-        .prepare_cached(
-            "INSERT INTO user (email, delivery_email, delivery_email_key, full_name, role, bot_type, bot_owner_id,
-                 is_system_bot, password_hash, date_joined)
-             VALUES (?1, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
-        )?
-        .execute((
+    connection.execute_cached(
+        "INSERT INTO user (email, delivery_email, delivery_email_key, full_name, role, bot_type, bot_owner_id,
+             is_system_bot, password_hash, date_joined)
+         VALUES (?1, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+        (
             user.email,
             user.email.to_lowercase(),
             user.full_name,
@@ -263,7 +252,8 @@ pub fn insert(connection: &Connection, user: &NewUserRow<'_>) -> rusqlite::Resul
             user.is_system_bot,
             user.password_hash,
             user.date_joined,
-        ))?;
+        ),
+    )?;
     let user_id = connection.last_insert_rowid();
     look_alikes::set(connection, Named::User, user_id, user.full_name)?;
     look_alikes::set(connection, Named::Email, user_id, user.email)?;

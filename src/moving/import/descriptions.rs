@@ -6,6 +6,7 @@ use crate::domain::rendering::render_description_again;
 use crate::moving::import::error::ImportResult;
 use crate::moving::import::message::Renderer;
 use crate::moving::import::target::Target;
+use crate::store::ExecuteCached;
 
 /// The owner of a description.
 #[derive(Clone, Copy, Debug)]
@@ -57,7 +58,7 @@ pub fn insert_all(
                     ("UPDATE channel_folder SET rendered_description = ?2 WHERE id = ?1", id)
                 }
             };
-            tx.prepare_cached(statement)?.execute((id, html))?;
+            tx.execute_cached(statement, (id, html))?;
         }
         Ok(())
     })

@@ -15,7 +15,7 @@ use crate::domain::{files, realm};
 use crate::moving::import::error::{ImportError, ImportResult};
 use crate::moving::import::target::Target;
 use crate::moving::import::unpack::NO_SPACE;
-use crate::store::Tx;
+use crate::store::{ExecuteCached, Tx};
 use crate::types::UserId;
 use std::fs::File;
 use std::io::Read;
@@ -133,8 +133,7 @@ impl Stored {
                 height,
                 tx.now(),
             ))?;
-        tx.prepare_cached("UPDATE upload_state SET space_used = space_used + ?1")?
-            .execute([self.size as i64])?;
+        tx.execute_cached("UPDATE upload_state SET space_used = space_used + ?1", [self.size as i64])?;
         for (format, bytes) in thumbnails.iter().flat_map(|thumbnails| &thumbnails.formats) {
             files::insert_thumbnail(tx, id, format, bytes)?;
         }
@@ -191,18 +190,11 @@ pub fn insert_emoji(target: &mut Target, emoji: NewEmoji, file: &Path) -> Import
             Some(stem) => image.store_as(tx, stem)?,
             None => image.store(tx)?,
         };
-        tx.prepare_cached(
+        tx.execute_cached(
             "INSERT INTO realm_emoji (id, name, file, is_animated, author_id, deactivated)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
-        )?
-        .execute((
-            emoji.id,
-            &emoji.name,
-            file,
-            image.is_animated(),
-            emoji.author,
-            emoji.deactivated,
-        ))?;
+            (emoji.id, &emoji.name, file, image.is_animated(), emoji.author, emoji.deactivated),
+        )?;
         Ok(true)
     })
 }

@@ -16,7 +16,7 @@ use crate::moving::import::earlier::references;
 use crate::moving::import::error::{ImportError, ImportResult};
 use crate::moving::import::html;
 use crate::moving::import::report::Differences;
-use crate::store::Tx;
+use crate::store::{ExecuteCached, Tx};
 use crate::types::{ClientId, MessageId, RecipientId, StreamId, Topic, TopicId};
 use roaring::RoaringBitmap;
 use std::collections::HashMap;
@@ -242,26 +242,26 @@ fn insert(
     ] {
         attributes |= if set { bits } else { 0 };
     }
-    tx.prepare_cached(
+    tx.execute_cached(
         "INSERT INTO message (id, recipient_id, topic_id, subject, sender_id, client_id, timestamp, content,
              html, rendered_version, attributes, last_edit_timestamp, last_moved_timestamp)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
-    )?
-    .execute((
-        id,
-        message.recipient,
-        topic_id,
-        &message.topic,
-        message.sender,
-        message.client,
-        message.timestamp,
-        &message.content,
-        messages::stored_html(&message.content, &rendered.html),
-        RENDERED_VERSION,
-        attributes,
-        message.last_edit,
-        message.last_moved,
-    ))?;
+        (
+            id,
+            message.recipient,
+            topic_id,
+            &message.topic,
+            message.sender,
+            message.client,
+            message.timestamp,
+            &message.content,
+            messages::stored_html(&message.content, &rendered.html),
+            RENDERED_VERSION,
+            attributes,
+            message.last_edit,
+            message.last_moved,
+        ),
+    )?;
     search::index::add_at_once(tx, id);
     if let Some(links) = links_of_topic {
         messages::put_topic_links(tx, id, &links)?;
@@ -274,11 +274,11 @@ fn insert(
     }
     for (number, reaction) in message.reactions.iter().enumerate() {
         let (name, code, kind) = &*reaction.emoji;
-        tx.prepare_cached(
+        tx.execute_cached(
             "INSERT INTO reaction (message_id, number, user_id, emoji_name, emoji_code, reaction_type)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
-        )?
-        .execute((id, number as i64 + 1, reaction.user, name, code, kind))?;
+            (id, number as i64 + 1, reaction.user, name, code, kind),
+        )?;
     }
     let mentioned = rendered.mentioned_user_ids.iter().filter_map(|user| u32::try_from(*user).ok());
     for user in mentioned {

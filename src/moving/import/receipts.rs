@@ -7,7 +7,7 @@ use crate::domain::messages::read_state;
 use crate::domain::subscriptions;
 use crate::moving::import::error::ImportResult;
 use crate::moving::import::target::Target;
-use crate::store::{Tx, bitmap};
+use crate::store::{ExecuteCached, Tx, bitmap};
 use crate::types::{MessageId, RecipientId, StreamId, UserId};
 use roaring::RoaringBitmap;
 use std::collections::{BTreeSet, HashMap};
@@ -240,10 +240,10 @@ impl ReceiptRows {
             insert_span(tx, span)?;
         }
         for (recipient, stream, users, ids) in self.moved.drain(self.moved.len().saturating_sub(limit)..) {
-            tx.prepare_cached(
+            tx.execute_cached(
                 "INSERT INTO arrival (recipient_id, message_ids, user_ids) VALUES (?1, ?2, ?3)",
-            )?
-            .execute((recipient, bitmap::to_blob(&ids), &users))?;
+                (recipient, bitmap::to_blob(&ids), &users),
+            )?;
             // Spans list the channels in which a user may have received something.
             let first = MessageId::from(ids.min().unwrap_or_default());
             for user in bitmap::from_blob(0, &users)? {
@@ -262,12 +262,12 @@ impl ReceiptRows {
 
 /// Inserts a span, or extends one that begins with the same message.
 fn insert_span(tx: &Tx<'_>, span: Span) -> ImportResult<()> {
-    tx.prepare_cached(
+    tx.execute_cached(
         "INSERT INTO subscription_span (user_id, stream_id, from_message_id, until_message_id) VALUES (?1, ?2, ?3, ?4)
          ON CONFLICT DO UPDATE SET until_message_id = CASE
              WHEN until_message_id IS NULL OR excluded.until_message_id IS NULL THEN NULL
              ELSE max(until_message_id, excluded.until_message_id) END",
-    )?
-    .execute((span.user, span.stream, span.from, span.until))?;
+        (span.user, span.stream, span.from, span.until),
+    )?;
     Ok(())
 }

@@ -6,7 +6,7 @@ use crate::domain::look_alikes::Named;
 use crate::domain::rows::channel::TopicsPolicy;
 use crate::domain::{look_alikes, messages, user_settings, users};
 use crate::moving::import::error::ImportResult;
-use crate::store::Tx;
+use crate::store::{ExecuteCached, Tx};
 use crate::types::{BotType, RecipientId, Role, UserId, find_forbidden_in_name, fold, without_forbidden};
 use rusqlite::Connection;
 use serde_json::Value;
@@ -98,13 +98,11 @@ pub fn allowed_full_name(name: &str, id: i64) -> Cow<'_, str> {
 pub fn insert_person(connection: &Connection, person: &NewPerson) -> ImportResult<()> {
     let id = i64::from(person.user_id);
     let full_name = allowed_full_name(&person.full_name, id);
-    connection
-        .prepare_cached(
-            "INSERT INTO user (user_id, email, delivery_email, delivery_email_key, full_name, role, is_active, bot_type,
-                 timezone, date_joined, avatar_version, password_hash)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
-        )?
-        .execute((
+    connection.execute_cached(
+        "INSERT INTO user (user_id, email, delivery_email, delivery_email_key, full_name, role, is_active, bot_type,
+             timezone, date_joined, avatar_version, password_hash)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+        (
             person.user_id,
             &person.email,
             &person.delivery_email,
@@ -117,7 +115,8 @@ pub fn insert_person(connection: &Connection, person: &NewPerson) -> ImportResul
             person.date_joined,
             person.avatar_version,
             &person.password_hash,
-        ))?;
+        ),
+    )?;
     look_alikes::set(connection, Named::User, id, &full_name)?;
     look_alikes::set(connection, Named::Email, id, &person.delivery_email)?;
     for (name, value) in &person.settings {
@@ -151,11 +150,12 @@ pub fn move_system_bots(
 }
 
 fn set_id(connection: &Connection, from: UserId, to: UserId) -> ImportResult<()> {
-    connection.prepare_cached("UPDATE user SET user_id = ?2 WHERE user_id = ?1")?.execute((from, to))?;
+    connection.execute_cached("UPDATE user SET user_id = ?2 WHERE user_id = ?1", (from, to))?;
     for kind in ["user", "email"] {
-        connection
-            .prepare_cached("UPDATE name_skeleton SET id = ?3 WHERE kind = ?1 AND id = ?2")?
-            .execute((kind, from, to))?;
+        connection.execute_cached(
+            "UPDATE name_skeleton SET id = ?3 WHERE kind = ?1 AND id = ?2",
+            (kind, from, to),
+        )?;
     }
     Ok(())
 }
@@ -190,29 +190,31 @@ pub struct Channel {
 /// Inserts a channel with its set of receivers. Its description is rendered later.
 pub fn insert_channel(tx: &Tx<'_>, channel: &Channel) -> ImportResult<()> {
     let name = allowed_name(&channel.name, channel.stream_id.into());
-    tx.prepare_cached(
+    tx.execute_cached(
         "INSERT INTO stream (stream_id, name, name_key, is_archived, description, date_created, creator_id, invite_only,
              is_web_public, history_public_to_subscribers, message_retention_days, topics_policy, folder_id)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
-    )?
-    .execute((
-        channel.stream_id,
-        name.as_ref(),
-        fold(&name),
-        channel.is_archived,
-        &channel.description,
-        channel.date_created,
-        channel.creator,
-        channel.invite_only,
-        channel.is_web_public,
-        channel.history_public_to_subscribers,
-        channel.message_retention_days,
-        channel.topics_policy,
-        channel.folder_id,
-    ))?;
+        (
+            channel.stream_id,
+            name.as_ref(),
+            fold(&name),
+            channel.is_archived,
+            &channel.description,
+            channel.date_created,
+            channel.creator,
+            channel.invite_only,
+            channel.is_web_public,
+            channel.history_public_to_subscribers,
+            channel.message_retention_days,
+            channel.topics_policy,
+            channel.folder_id,
+        ),
+    )?;
     look_alikes::set(tx, Named::Stream, channel.stream_id.into(), &name)?;
-    tx.prepare_cached("INSERT INTO recipient (recipient_id, stream_id) VALUES (?1, ?2)")?
-        .execute((channel.recipient_id, channel.stream_id))?;
+    tx.execute_cached(
+        "INSERT INTO recipient (recipient_id, stream_id) VALUES (?1, ?2)",
+        (channel.recipient_id, channel.stream_id),
+    )?;
     Ok(())
 }
 
@@ -222,14 +224,16 @@ pub fn insert_conversation(
     recipient_id: Option<u32>,
     user_ids: &[UserId],
 ) -> ImportResult<RecipientId> {
-    connection
-        .prepare_cached("INSERT INTO recipient (recipient_id, user_ids) VALUES (?1, ?2)")?
-        .execute((recipient_id, messages::joined(user_ids)))?;
+    connection.execute_cached(
+        "INSERT INTO recipient (recipient_id, user_ids) VALUES (?1, ?2)",
+        (recipient_id, messages::joined(user_ids)),
+    )?;
     let recipient_id = RecipientId(connection.last_insert_rowid());
     for user_id in user_ids {
-        connection
-            .prepare_cached("INSERT INTO direct_participant (user_id, recipient_id) VALUES (?1, ?2)")?
-            .execute((user_id, recipient_id))?;
+        connection.execute_cached(
+            "INSERT INTO direct_participant (user_id, recipient_id) VALUES (?1, ?2)",
+            (user_id, recipient_id),
+        )?;
     }
     Ok(recipient_id)
 }

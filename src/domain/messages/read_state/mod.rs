@@ -14,7 +14,7 @@ use crate::domain::messages::read_state::read_set::{CHUNK_BITS, ReadSet};
 use crate::domain::messages::{phones, sql};
 use crate::domain::rows::channel::StreamRow;
 use crate::error::ApiResult;
-use crate::store::{Tx, bitmap};
+use crate::store::{ExecuteCached, Tx, bitmap};
 use crate::types::{MessageId, RecipientId, UserId};
 use roaring::RoaringBitmap;
 use rusqlite::{Connection, OptionalExtension};
@@ -44,25 +44,25 @@ fn store(tx: &Tx<'_>, user_id: UserId, recipient_id: RecipientId, set: &mut Read
 
 fn write(tx: &Tx<'_>, user_id: UserId, recipient_id: RecipientId, set: &mut ReadSet) -> ApiResult<()> {
     if let Some(until) = set.take_changed_mark() {
-        tx.prepare_cached(
+        tx.execute_cached(
             "INSERT INTO read_state (user_id, recipient_id, read_until) VALUES (?1, ?2, ?3)
              ON CONFLICT DO UPDATE SET read_until = excluded.read_until",
-        )?
-        .execute((user_id, recipient_id, until))?;
+            (user_id, recipient_id, until),
+        )?;
     }
     for (chunk, bits) in set.take_changed() {
         if bits.is_empty() {
-            tx.prepare_cached(
+            tx.execute_cached(
                 "DELETE FROM read_chunk WHERE user_id = ?1 AND recipient_id = ?2 AND chunk = ?3",
-            )?
-            .execute((user_id, recipient_id, chunk))?;
+                (user_id, recipient_id, chunk),
+            )?;
             continue;
         }
-        tx.prepare_cached(
+        tx.execute_cached(
             "INSERT INTO read_chunk (user_id, recipient_id, chunk, bits) VALUES (?1, ?2, ?3, ?4)
              ON CONFLICT DO UPDATE SET bits = excluded.bits",
-        )?
-        .execute((user_id, recipient_id, chunk, bitmap::to_blob(&bits)))?;
+            (user_id, recipient_id, chunk, bitmap::to_blob(&bits)),
+        )?;
     }
     Ok(())
 }

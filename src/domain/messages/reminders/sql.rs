@@ -1,6 +1,7 @@
 //! Statements on reminders.
 
 use crate::domain::messages::reminders::record::ReminderRow;
+use crate::store::ExecuteCached;
 use crate::types::UserId;
 use rusqlite::{Connection, OptionalExtension, Row};
 
@@ -63,10 +64,10 @@ pub fn of_messages(connection: &Connection, ids: &str) -> rusqlite::Result<Vec<R
 
 /// Stores the text of a reminder.
 pub fn set_content(connection: &Connection, row: &ReminderRow) -> rusqlite::Result<()> {
-    connection
-        .prepare_cached("UPDATE reminder SET content = ?2, rendered_content = ?3 WHERE reminder_id = ?1")?
-        .execute((row.reminder_id, &row.content, &row.rendered_content))
-        .map(|_| ())
+    connection.execute_cached(
+        "UPDATE reminder SET content = ?2, rendered_content = ?3 WHERE reminder_id = ?1",
+        (row.reminder_id, &row.content, &row.rendered_content),
+    )
 }
 
 /// Inserts a reminder and returns its id.
@@ -90,13 +91,10 @@ pub fn insert(connection: &Connection, row: &ReminderRow) -> rusqlite::Result<i6
 
 /// Marks a reminder as failed.
 pub fn set_failed(connection: &Connection, id: i64) -> rusqlite::Result<()> {
-    connection
-        .prepare_cached("UPDATE reminder SET failed = 1 WHERE reminder_id = ?1")?
-        .execute([id])
-        .map(|_| ())
+    connection.execute_cached("UPDATE reminder SET failed = 1 WHERE reminder_id = ?1", [id])
 }
 
 /// Deletes a reminder.
 pub fn delete(connection: &Connection, id: i64) -> rusqlite::Result<()> {
-    connection.prepare_cached("DELETE FROM reminder WHERE reminder_id = ?1")?.execute([id]).map(|_| ())
+    connection.execute_cached("DELETE FROM reminder WHERE reminder_id = ?1", [id])
 }

@@ -22,7 +22,7 @@ use crate::moving::import::zulip::tables;
 use crate::moving::import::zulip::tables::{
     Folder, Group, Member, NamedGroup, Realm, Stream, Subgroup, Subscription,
 };
-use crate::store::Tx;
+use crate::store::{ExecuteCached, Tx};
 use crate::types::{BotType, GroupId, RecipientId, Role, UserId, fold, without_forbidden};
 use rand::RngExt;
 use rand::distr::Alphanumeric;
@@ -156,14 +156,16 @@ fn insert_bot(
 fn set_realm(tx: &mut Tx<'_>, realm: &Realm, structure: &Structure) -> ImportResult<u64> {
     let uuid = realm.uuid.as_deref().map(|uuid| uuid.replace('-', "").to_lowercase());
     let uuid = uuid.filter(|uuid| uuid.len() == 32 && uuid.bytes().all(|byte| byte.is_ascii_hexdigit()));
-    tx.prepare_cached("UPDATE realm SET date_created = ?1, uuid = coalesce(?2, uuid)")?
-        .execute((realm.date_created.0, uuid))?;
+    tx.execute_cached(
+        "UPDATE realm SET date_created = ?1, uuid = coalesce(?2, uuid)",
+        (realm.date_created.0, uuid),
+    )?;
     // What a new organization begins with is as old as the organization.
     for statement in [
         "UPDATE user SET date_joined = ?1 WHERE is_system_bot",
         "UPDATE user_group SET date_created = ?1 WHERE kind = 'system' AND date_created IS NOT NULL",
     ] {
-        tx.prepare_cached(statement)?.execute([realm.date_created.0])?;
+        tx.execute_cached(statement, [realm.date_created.0])?;
     }
     realm::set_deactivated(tx, realm.deactivated)?;
     let mut rest = realm.rest.clone();
@@ -214,21 +216,21 @@ impl Structure {
         self.insert_groups(tx)?;
         for (position, folder) in self.folders.iter().enumerate() {
             let name = rows::allowed_name(&folder.name, folder.id.0.into());
-            tx.prepare_cached(
+            tx.execute_cached(
                 "INSERT INTO channel_folder (id, name, name_key, description, rendered_description, date_created,
                      creator_id, position, is_archived)
                  VALUES (?1, ?2, ?3, ?4, '', ?5, ?6, ?7, ?8)",
-            )?
-            .execute((
-                folder.id.0,
-                name.as_ref(),
-                fold(&name),
-                &folder.description,
-                folder.date_created.0,
-                folder.creator.map(|creator| creator.0),
-                if folder.order > 0 { folder.order } else { position as i64 + 1 },
-                folder.is_archived,
-            ))?;
+                (
+                    folder.id.0,
+                    name.as_ref(),
+                    fold(&name),
+                    &folder.description,
+                    folder.date_created.0,
+                    folder.creator.map(|creator| creator.0),
+                    if folder.order > 0 { folder.order } else { position as i64 + 1 },
+                    folder.is_archived,
+                ),
+            )?;
         }
         let recipients: HashMap<u32, u32> =
             self.streams_by_recipient.iter().map(|(recipient, stream)| (*stream, *recipient)).collect();
@@ -309,41 +311,37 @@ impl Structure {
             if !folded.insert(fold(&name)) {
                 name = rows::second_name(&name, id.0).into();
             }
-            tx.prepare_cached(
+            tx.execute_cached(
                 "INSERT INTO user_group (id, kind, name, name_key, description, creator_id, date_created, deactivated)
                  VALUES (?1, 'named', ?2, ?3, ?4, ?5, ?6, ?7)",
-            )?
-            .execute((
-                id,
-                name.as_ref(),
-                fold(&name),
-                &named.description,
-                named.creator.map(|creator| creator.0),
-                named.date_created.map(|time| time.0),
-                named.deactivated,
-            ))?;
+                (
+                    id,
+                    name.as_ref(),
+                    fold(&name),
+                    &named.description,
+                    named.creator.map(|creator| creator.0),
+                    named.date_created.map(|time| time.0),
+                    named.deactivated,
+                ),
+            )?;
             look_alikes::set(tx, Named::UserGroup, id.0, &name)?;
         }
         for row in &self.members {
             let group = self.group_id(row.user_group.0)?;
             // Members of system groups follow from roles.
             if SystemGroup::with_id(group).is_none() {
-                insert_pair(
-                    tx,
+                tx.execute_cached(
                     "INSERT OR IGNORE INTO user_group_member (group_id, user_id) VALUES (?1, ?2)",
-                    group.0,
-                    row.user_profile.0.into(),
+                    (group.0, row.user_profile.0),
                 )?;
             }
         }
         for row in &self.subgroups {
             let (outer, inner) = (self.group_id(row.supergroup.0)?, self.group_id(row.subgroup.0)?);
             if SystemGroup::with_id(outer).is_none() {
-                insert_pair(
-                    tx,
+                tx.execute_cached(
                     "INSERT OR IGNORE INTO user_group_subgroup (group_id, subgroup_id) VALUES (?1, ?2)",
-                    outer.0,
-                    inner.0,
+                    (outer.0, inner.0),
                 )?;
             }
         }
@@ -360,11 +358,11 @@ impl Structure {
         let name = group.name.as_deref().map(|name| rows::allowed_name(name, id.0));
         let name = name.as_deref();
         let description = group.rest.get("description").and_then(Value::as_str).unwrap_or_default();
-        tx.prepare_cached(
+        tx.execute_cached(
             "INSERT INTO user_group (id, kind, name, name_key, description)
              VALUES (?1, iif(?2 IS NULL, 'anonymous', 'named'), ?2, ?3, ?4)",
-        )?
-        .execute((id, name, name.map(fold), description))?;
+            (id, name, name.map(fold), description),
+        )?;
         if let Some(name) = name {
             look_alikes::set(tx, Named::UserGroup, id.0, name)?;
         }
@@ -394,11 +392,6 @@ impl Structure {
         }
         Ok(())
     }
-}
-
-fn insert_pair(tx: &Tx<'_>, statement: &str, one: i64, other: i64) -> ImportResult<()> {
-    tx.prepare_cached(statement)?.execute((one, other))?;
-    Ok(())
 }
 
 /// Inserts subscriptions of channels, and the direct message groups, whose people are their subscribers.
@@ -432,25 +425,25 @@ fn insert_subscriptions(
     );
     let conversations = target.run(move |tx| {
         for (stream, row) in &of_channels {
-            tx.prepare_cached(
+            tx.execute_cached(
                 "INSERT INTO subscription (user_id, stream_id, active, color, is_muted, pin_to_top,
                      desktop_notifications, audible_notifications, push_notifications, email_notifications,
                      wildcard_mentions_notify)
                  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
-            )?
-            .execute((
-                row.user_profile.0,
-                stream,
-                row.active,
-                subscriptions::rules::color("color", &row.color).unwrap_or_else(|_| tables::grey()),
-                row.is_muted,
-                row.pin_to_top,
-                row.desktop_notifications,
-                row.audible_notifications,
-                row.push_notifications,
-                row.email_notifications,
-                row.wildcard_mentions_notify,
-            ))?;
+                (
+                    row.user_profile.0,
+                    stream,
+                    row.active,
+                    subscriptions::rules::color("color", &row.color).unwrap_or_else(|_| tables::grey()),
+                    row.is_muted,
+                    row.pin_to_top,
+                    row.desktop_notifications,
+                    row.audible_notifications,
+                    row.push_notifications,
+                    row.email_notifications,
+                    row.wildcard_mentions_notify,
+                ),
+            )?;
         }
         let mut known: HashMap<Vec<UserId>, RecipientId> = HashMap::new();
         let mut of_recipient = HashMap::new();

@@ -6,7 +6,7 @@ use crate::moving::import::report::Report;
 use crate::moving::import::target::Target;
 use crate::moving::import::zulip::organization::Organization;
 use crate::moving::import::zulip::tables::{Id, Presence, Snippet, UserStatus, UserTopic};
-use crate::store::Tx;
+use crate::store::{ExecuteCached, Tx};
 use crate::types::Topic;
 
 /// Inserts it, as far as it does not refer to messages.
@@ -70,30 +70,34 @@ pub fn insert(target: &mut Target, organization: &mut Organization, report: &mut
             alert_words::insert(tx, row.user_profile.0.into(), &row.word)?;
         }
         for row in muted {
-            tx.prepare_cached(
+            tx.execute_cached(
                 "INSERT OR IGNORE INTO muted_user (user_id, muted_user_id, date_muted) VALUES (?1, ?2, ?3)",
-            )?
-            .execute((row.user_profile.0, row.muted_user.0, row.date_muted.0))?;
+                (row.user_profile.0, row.muted_user.0, row.date_muted.0),
+            )?;
         }
         insert_user_topics(tx, topics)?;
         insert_statuses(tx, statuses)?;
         insert_presences(tx, presences)?;
         insert_snippets(tx, snippets)?;
         for row in steps {
-            tx.prepare_cached(
-                "INSERT OR IGNORE INTO onboarding_step (user_id, onboarding_step, timestamp) VALUES (?1, ?2, ?3)",
-            )?
-            .execute((row.user.0, row.onboarding_step, row.timestamp.0))?;
+            tx.execute_cached(
+                "INSERT OR IGNORE INTO onboarding_step (user_id, onboarding_step, timestamp)
+                 VALUES (?1, ?2, ?3)",
+                (row.user.0, row.onboarding_step, row.timestamp.0),
+            )?;
         }
         for row in views {
-            tx.prepare_cached(
-                "INSERT OR IGNORE INTO navigation_view (user_id, fragment, is_pinned, name) VALUES (?1, ?2, ?3, ?4)",
-            )?
-            .execute((row.user.0, row.fragment, row.is_pinned, row.name))?;
+            tx.execute_cached(
+                "INSERT OR IGNORE INTO navigation_view (user_id, fragment, is_pinned, name)
+                 VALUES (?1, ?2, ?3, ?4)",
+                (row.user.0, row.fragment, row.is_pinned, row.name),
+            )?;
         }
         for row in storage {
-            tx.prepare_cached("INSERT OR REPLACE INTO bot_storage (user_id, key, value) VALUES (?1, ?2, ?3)")?
-                .execute((row.bot_profile.0, row.key, row.value))?;
+            tx.execute_cached(
+                "INSERT OR REPLACE INTO bot_storage (user_id, key, value) VALUES (?1, ?2, ?3)",
+                (row.bot_profile.0, row.key, row.value),
+            )?;
         }
         Ok(())
     })
@@ -124,36 +128,36 @@ impl Tables<'_> {
 fn insert_user_topics(tx: &Tx<'_>, rows: Vec<UserTopic>) -> ImportResult<()> {
     for row in rows {
         let topic = Topic::stored(row.topic_name);
-        tx.prepare_cached(
+        tx.execute_cached(
             "INSERT OR REPLACE INTO user_topic (user_id, stream_id, name_key, topic_name, visibility_policy,
                  last_updated)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
-        )?
-        .execute((
-            row.user_profile.0,
-            row.stream.0,
-            topic.key(),
-            topic.as_str(),
-            row.visibility_policy,
-            row.last_updated.0,
-        ))?;
+            (
+                row.user_profile.0,
+                row.stream.0,
+                topic.key(),
+                topic.as_str(),
+                row.visibility_policy,
+                row.last_updated.0,
+            ),
+        )?;
     }
     Ok(())
 }
 
 fn insert_statuses(tx: &Tx<'_>, rows: Vec<UserStatus>) -> ImportResult<()> {
     for row in rows {
-        tx.prepare_cached(
+        tx.execute_cached(
             "INSERT OR REPLACE INTO user_status (user_id, status_text, emoji_name, emoji_code, reaction_type)
              VALUES (?1, ?2, ?3, ?4, ?5)",
-        )?
-        .execute((
-            row.user_profile.0,
-            row.status_text,
-            &row.emoji_name,
-            &row.emoji_code,
-            if row.emoji_name.is_empty() { "" } else { row.reaction_type.as_str() },
-        ))?;
+            (
+                row.user_profile.0,
+                row.status_text,
+                &row.emoji_name,
+                &row.emoji_code,
+                if row.emoji_name.is_empty() { "" } else { row.reaction_type.as_str() },
+            ),
+        )?;
     }
     Ok(())
 }
@@ -165,32 +169,27 @@ fn insert_presences(tx: &Tx<'_>, mut rows: Vec<Presence>) -> ImportResult<()> {
         // The published server has smaller ones.
         last = row.last_update_id.min(i32::MAX.into()).max(last + 1);
         let connected = row.last_connected_time.or(row.last_active_time).unwrap_or_default();
-        tx.prepare_cached(
+        tx.execute_cached(
             "INSERT OR REPLACE INTO presence (user_id, last_active_time, last_connected_time, update_id)
              VALUES (?1, ?2, ?3, ?4)",
-        )?
-        .execute((
-            row.user_profile.0,
-            row.last_active_time.map(|time| time.0),
-            connected.0,
-            last,
-        ))?;
+            (row.user_profile.0, row.last_active_time.map(|time| time.0), connected.0, last),
+        )?;
     }
     Ok(())
 }
 
 fn insert_snippets(tx: &Tx<'_>, rows: Vec<Snippet>) -> ImportResult<()> {
     for row in rows {
-        tx.prepare_cached(
+        tx.execute_cached(
             "INSERT INTO saved_snippet (id, user_id, title, content, date_created) VALUES (?1, ?2, ?3, ?4, ?5)",
-        )?
-        .execute((
-            row.id.map(|id| id.0),
-            row.user_profile.0,
-            row.title,
-            row.content,
-            row.date_created.0,
-        ))?;
+            (
+                row.id.map(|id| id.0),
+                row.user_profile.0,
+                row.title,
+                row.content,
+                row.date_created.0,
+            ),
+        )?;
     }
     Ok(())
 }

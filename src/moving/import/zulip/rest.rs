@@ -13,7 +13,7 @@ use crate::moving::import::rows;
 use crate::moving::import::target::Target;
 use crate::moving::import::zulip::organization::{Organization, Place};
 use crate::moving::import::zulip::tables::{ProfileFieldRow, ProfileValue, ScheduledMessage};
-use crate::store::Tx;
+use crate::store::{ExecuteCached, Tx};
 use crate::types::{MessageId, UserId, distinct};
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};
@@ -65,23 +65,23 @@ fn insert_patterns(
     report.add("domains", domains.len());
     target.run(move |tx| {
         for (position, row) in rows.iter().enumerate() {
-            tx.prepare_cached(
+            tx.execute_cached(
                 "INSERT INTO linkifier (id, position, pattern, url_template) VALUES (?1, ?2, ?3, ?4)",
-            )?
-            .execute((row.id.0, position as i64 + 1, &row.pattern, &row.url_template))?;
+                (row.id.0, position as i64 + 1, &row.pattern, &row.url_template),
+            )?;
         }
         for row in playgrounds {
-            tx.prepare_cached(
+            tx.execute_cached(
                 "INSERT OR IGNORE INTO code_playground (id, name, pygments_language, url_template)
                  VALUES (?1, ?2, ?3, ?4)",
-            )?
-            .execute((row.id.0, row.name, row.pygments_language, row.url_template))?;
+                (row.id.0, row.name, row.pygments_language, row.url_template),
+            )?;
         }
         for row in domains {
-            tx.prepare_cached(
+            tx.execute_cached(
                 "INSERT OR IGNORE INTO realm_domain (domain, allow_subdomains) VALUES (?1, ?2)",
-            )?
-            .execute((row.domain.to_lowercase(), row.allow_subdomains))?;
+                (row.domain.to_lowercase(), row.allow_subdomains),
+            )?;
         }
         Ok(())
     })
@@ -144,30 +144,31 @@ fn has_web_address(field: &ProfileFieldRow) -> bool {
 }
 
 fn insert_field(tx: &Tx<'_>, field: &ProfileFieldRow) -> ImportResult<()> {
-    tx.prepare_cached(
+    tx.execute_cached(
         "INSERT INTO profile_field (id, name, type, hint, field_data, position, required, editable_by_user,
              display_in_profile_summary)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
-    )?
-    .execute((
-        field.id.0,
-        rows::allowed_name(&field.name, field.id.0.into()).as_ref(),
-        field.field_type,
-        &field.hint,
-        &field.field_data,
-        field.order,
-        field.required,
-        field.editable_by_user,
-        field.display_in_profile_summary,
-    ))?;
+        (
+            field.id.0,
+            rows::allowed_name(&field.name, field.id.0.into()).as_ref(),
+            field.field_type,
+            &field.hint,
+            &field.field_data,
+            field.order,
+            field.required,
+            field.editable_by_user,
+            field.display_in_profile_summary,
+        ),
+    )?;
     Ok(())
 }
 
 fn insert_value(tx: &Tx<'_>, value: &ProfileValue, html: Option<&str>) -> ImportResult<()> {
-    tx.prepare_cached(
-        "INSERT OR IGNORE INTO profile_value (user_id, field_id, value, rendered_value) VALUES (?1, ?2, ?3, ?4)",
-    )?
-    .execute((value.user_profile.0, value.field.0, &value.value, html))?;
+    tx.execute_cached(
+        "INSERT OR IGNORE INTO profile_value (user_id, field_id, value, rendered_value)
+         VALUES (?1, ?2, ?3, ?4)",
+        (value.user_profile.0, value.field.0, &value.value, html),
+    )?;
     Ok(())
 }
 
@@ -264,22 +265,22 @@ fn insert_scheduled(
 ) -> ImportResult<()> {
     if row.delivery_type == 2 {
         let Some(message) = row.reminder_target_message_id else { return Ok(()) };
-        tx.prepare_cached(
+        tx.execute_cached(
             "INSERT INTO reminder (reminder_id, user_id, message_id, note, content, rendered_content,
                  scheduled_delivery_timestamp, origin, failed)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
-        )?
-        .execute((
-            row.id.0,
-            row.sender.0,
-            message.0,
-            row.reminder_note.as_deref().unwrap_or_default(),
-            &row.content,
-            html,
-            row.scheduled_timestamp.0,
-            origin,
-            row.failed,
-        ))?;
+            (
+                row.id.0,
+                row.sender.0,
+                message.0,
+                row.reminder_note.as_deref().unwrap_or_default(),
+                &row.content,
+                html,
+                row.scheduled_timestamp.0,
+                origin,
+                row.failed,
+            ),
+        )?;
         return Ok(());
     }
     let (stream, people) = match place {
@@ -288,24 +289,24 @@ fn insert_scheduled(
             (None, Some(serde_json::to_string(people).map_err(ImportError::new)?))
         }
     };
-    tx.prepare_cached(
+    tx.execute_cached(
         "INSERT INTO scheduled_message (scheduled_message_id, sender_id, stream_id, user_ids, topic, content,
              rendered_content, scheduled_delivery_timestamp, client, read_by_sender, origin, failed)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
-    )?
-    .execute((
-        row.id.0,
-        row.sender.0,
-        stream,
-        people,
-        if stream.is_some() { row.subject.as_str() } else { "" },
-        &row.content,
-        html,
-        row.scheduled_timestamp.0,
-        client,
-        row.read_by_sender,
-        origin,
-        row.failed,
-    ))?;
+        (
+            row.id.0,
+            row.sender.0,
+            stream,
+            people,
+            if stream.is_some() { row.subject.as_str() } else { "" },
+            &row.content,
+            html,
+            row.scheduled_timestamp.0,
+            client,
+            row.read_by_sender,
+            origin,
+            row.failed,
+        ),
+    )?;
     Ok(())
 }
