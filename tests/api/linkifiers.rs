@@ -23,12 +23,6 @@ async fn insert_many(server: &TestServer, count: usize, end: &str) {
         .await;
 }
 
-/// Sends a message to a channel. Returns its id.
-async fn say(client: &Client, stream_id: i64, topic: &str, content: &str) -> i64 {
-    let parameters = json!({"type": "channel", "to": stream_id, "topic": topic, "content": content});
-    client.post("/messages", parameters).await.ok()["id"].as_i64().unwrap()
-}
-
 /// Changes a message, without a word of the notification bot.
 async fn change(client: &Client, id: i64, mut changes: Value) {
     changes["send_notification_to_new_thread"] = false.into();
@@ -290,9 +284,9 @@ async fn later_messages_link_and_earlier_ones_stay() {
     let server = TestServer::start().await;
     let (owner, ada) = (server.owner().await, server.member("ada").await);
     let garden = server.channel("garden", &[&owner, &ada]).await;
-    let before = say(&ada, garden, "about #1", "see #1").await;
+    let before = ada.send(garden, "about #1", "see #1").await;
     add(&owner, "#(?P<id>[0-9]+)", TICKETS).await;
-    let after = say(&ada, garden, "about #1", "see #1").await;
+    let after = ada.send(garden, "about #1", "see #1").await;
     let link = json!([{"text": "#1", "url": "https://tickets.example.com/1"}]);
     let html = r#"<p>see <a href="https://tickets.example.com/1">#1</a></p>"#;
     for (id, content, links) in [(before, "<p>see #1</p>", json!([])), (after, html, link.clone())] {
@@ -326,7 +320,7 @@ async fn events_tell_the_links_of_a_topic() {
     let garden = server.channel("garden", &[&owner, &ada]).await;
     add(&owner, "#(?P<id>[0-9]+)", TICKETS).await;
     let mut queue = owner.register(json!({"event_types": ["message", "update_message"]})).await;
-    let id = say(&ada, garden, "#7", "hello").await;
+    let id = ada.send(garden, "#7", "hello").await;
     let events = queue.expect_kinds(&["message"]).await;
     let link =
         |id: &str| json!([{"text": format!("#{id}"), "url": format!("https://tickets.example.com/{id}")}]);
@@ -351,9 +345,9 @@ async fn the_first_of_the_order_wins() {
     let garden = server.channel("garden", &[&owner, &ada]).await;
     let narrow = add(&owner, "#(?P<id>[0-9]+)", "https://one.example.com/{id}").await;
     let wide = add(&owner, "(see )?#(?P<id>[0-9]+)", "https://two.example.com/{id}").await;
-    let one = say(&ada, garden, "see #1", "see #1").await;
+    let one = ada.send(garden, "see #1", "see #1").await;
     owner.patch("/realm/linkifiers", json!({"ordered_linkifier_ids": [wide, narrow]})).await.ok();
-    let two = say(&ada, garden, "see #1", "see #1").await;
+    let two = ada.send(garden, "see #1", "see #1").await;
     for (id, content, link) in [
         (
             one,
@@ -380,7 +374,7 @@ async fn events_and_a_new_state_agree() {
     server
         .check_state_sync(&[&owner, &admin, &ada, &guest], async || {
             let first = add(&admin, "#(?P<id>[0-9]+)", TICKETS).await;
-            let id = say(&ada, garden, "about #1", "see #1").await;
+            let id = ada.send(garden, "about #1", "see #1").await;
             let second = add(&admin, "T(?P<id>[0-9]+)", TICKETS).await;
             admin.patch("/realm/linkifiers", json!({"ordered_linkifier_ids": [second, first]})).await.ok();
             owner.patch(&format!("/messages/{id}"), json!({"topic": "about T2"})).await.ok();
@@ -396,7 +390,7 @@ async fn each_change_of_linkifiers_counts_from_the_next_message_on() {
     let (owner, ada) = (server.owner().await, server.member("ada").await);
     let garden = server.channel("garden", &[&ada]).await;
     let said = async || {
-        let id = say(&ada, garden, "T1", "see T1 there").await;
+        let id = ada.send(garden, "T1", "see T1 there").await;
         let message = message(&ada, id).await;
         (message["content"].clone(), message["topic_links"].clone())
     };

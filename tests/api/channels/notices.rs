@@ -246,7 +246,7 @@ async fn descriptions_in_notices_use_the_access_of_their_author() {
     let owner = server.owner().await;
     let (eve, bob) = (server.member("eve").await, server.member("bob").await);
     let secret = super::private_channel(&owner, "layoffs").await;
-    crate::messages::say(&owner, secret, "eve goes", "soon").await;
+    owner.send(secret, "eve goes", "soon").await;
     let description = format!("#**layoffs>eve goes** #**layoffs** @**Bob|{}**", bob.user_id);
     let id = channel_with(&eve, json!({"name": "gossip", "description": description})).await;
     let created = shown(&eve, id).await;

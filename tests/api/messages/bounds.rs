@@ -1,7 +1,7 @@
 //! Bounds on the cost of one request in large organizations: the last message that is considered, and the first that is
 //! not.
 
-use super::{edit, say};
+use super::edit;
 use crate::harness::{Client, Queue, TestServer, kind};
 use serde_json::{Value, json};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -27,14 +27,14 @@ async fn participants_of_a_topic_are_found_in_its_newest_messages() {
     let (ada, bob, cleo) =
         (server.member("ada").await, server.member("bob").await, server.member("cleo").await);
     let garden = server.channel("garden", &[&ada, &bob, &cleo]).await;
-    let first = say(&bob, garden, "lunch", "hello").await;
+    let first = bob.send(garden, "lunch", "hello").await;
     cleo.post(&format!("/messages/{first}/reactions"), json!({"emoji_name": "tada"})).await.ok();
-    let second = say(&ada, garden, "lunch", "hello").await;
+    let second = ada.send(garden, "lunch", "hello").await;
     server.add_copies(second, limits::MAX_PARTICIPANT_ROWS - 2).await;
-    let last = say(&ada, garden, "lunch", "@**topic**").await;
+    let last = ada.send(garden, "lunch", "@**topic**").await;
     assert!(is_mentioned_as_participant(&bob, last).await);
     assert!(is_mentioned_as_participant(&cleo, last).await);
-    let beyond = say(&ada, garden, "lunch", "@**topic**").await;
+    let beyond = ada.send(garden, "lunch", "@**topic**").await;
     assert!(is_mentioned_as_participant(&ada, beyond).await);
     assert!(!is_mentioned_as_participant(&bob, beyond).await);
     assert!(!is_mentioned_as_participant(&cleo, beyond).await);
@@ -85,11 +85,11 @@ async fn groups_that_a_message_mentions_are_read_together() {
     let (ada, bob) = (server.member("ada").await, server.member("bob").await);
     let garden = server.channel("garden", &[&ada, &bob]).await;
     nest_groups(&server, 200, &ada).await;
-    say(&ada, garden, "lunch", "hello").await;
+    ada.send(garden, "lunch", "hello").await;
     let counter = count_steps(&server).await;
     let steps = async |content: String| {
         counter.store(0, Ordering::Relaxed);
-        let id = say(&ada, garden, "lunch", &content).await;
+        let id = ada.send(garden, "lunch", &content).await;
         let steps = counter.load(Ordering::Relaxed);
         let flags = ada.message(id).await["flags"].clone();
         assert!(flags.as_array().unwrap().contains(&json!("mentioned")), "{flags}");
@@ -253,7 +253,7 @@ async fn hidden_channels(server: &TestServer, reader: &Client) -> (Vec<i64>, Vec
     let ids: Vec<i64> = ids.iter().map(|id| id.parse().unwrap()).collect();
     let mut messages = Vec::new();
     for id in &ids {
-        messages.push(say(reader, *id, "lunch", "hello").await);
+        messages.push(reader.send(*id, "lunch", "hello").await);
     }
     reader.delete("/users/me/subscriptions", json!({"subscriptions": names})).await.ok();
     (ids, messages)
@@ -297,7 +297,7 @@ async fn moves_read_who_has_flags_from_an_index() {
     let crowd = server.crowd(100).await;
     let everybody: Vec<&Client> = crowd.iter().chain([&ada]).collect();
     let garden = server.channel("garden", &everybody).await;
-    let first = say(&ada, garden, "lunch", "hello").await;
+    let first = ada.send(garden, "lunch", "hello").await;
     server.add_copies(first, 10).await;
     let counter = count_steps(&server).await;
     let steps = async |topic: &str| {
@@ -325,7 +325,7 @@ async fn flags_of_many_users_are_deleted_in_several_jobs() {
     let (bob, cleo) = (server.member("bob").await, server.member("cleo").await);
     let garden = server.channel("garden", &[&owner, &bob, &cleo]).await;
     let secret = server.private_channel("secret", &[&owner]).await;
-    let id = say(&owner, garden, "lunch", "hello").await;
+    let id = owner.send(garden, "lunch", "hello").await;
     let star = json!({"messages": [id], "op": "add", "flag": "starred"});
     for client in [&owner, &bob, &cleo] {
         client.post("/messages/flags", &star).await.ok();
@@ -347,7 +347,7 @@ async fn few_messages_with_many_flags_are_deleted_in_one_step() {
     let owner = server.owner().await;
     server.crowd(600).await;
     let garden = server.channel("garden", &[&owner]).await;
-    let first = say(&owner, garden, "lunch", "hello").await;
+    let first = owner.send(garden, "lunch", "hello").await;
     server.add_copies(first, 3).await;
     server
         .sql(&format!(
@@ -393,8 +393,8 @@ async fn moves_do_not_look_up_the_words_of_messages() {
     let ada = server.member("ada").await;
     let garden = server.channel("garden", &[&ada]).await;
     let words: Vec<String> = (0..1_000).map(|number| format!("word{number}")).collect();
-    let short = say(&ada, garden, "short", "hello").await;
-    let long = say(&ada, garden, "long", &words.join(" ")).await;
+    let short = ada.send(garden, "short", "hello").await;
+    let long = ada.send(garden, "long", &words.join(" ")).await;
     // A search has all messages indexed.
     let narrow = json!([{"operator": "search", "operand": "word999"}]);
     let search = json!({"narrow": narrow, "anchor": "newest", "num_before": 10, "num_after": 0});
@@ -447,7 +447,7 @@ async fn topics_of_a_mentioned_user_are_counted_once() {
     let counter = count_steps(&server).await;
     let steps = async |topic: &str| {
         counter.store(0, Ordering::Relaxed);
-        say(&ada, garden, topic, "@**bob**").await;
+        ada.send(garden, topic, "@**bob**").await;
         counter.load(Ordering::Relaxed)
     };
     steps("breakfast").await;
@@ -475,7 +475,7 @@ async fn a_message_mentions_a_limited_number_of_groups() {
     let limit = limits::MAX_MENTIONED_GROUPS;
     nest_groups(&server, limit + 1, &ada).await;
     // A group counts once.
-    let id = say(&ada, garden, "lunch", &format!("{0} {0}", mentions(limit))).await;
+    let id = ada.send(garden, "lunch", &format!("{0} {0}", mentions(limit))).await;
     let msg = format!("Too many user groups mentioned (limit: {limit})");
     let more = json!({"type": "channel", "to": garden, "topic": "lunch", "content": mentions(limit + 1)});
     ada.post("/messages", &more).await.error(400, "BAD_REQUEST", &msg);
@@ -487,7 +487,7 @@ async fn a_message_mentions_a_limited_number_of_groups() {
 async fn flood(server: &TestServer, sender: &Client, others: &[&Client], count: u32) -> (i64, i64) {
     let everybody: Vec<&Client> = others.iter().copied().chain([sender]).collect();
     let garden = server.channel("garden", &everybody).await;
-    let first = say(sender, garden, "lunch", "hello").await;
+    let first = sender.send(garden, "lunch", "hello").await;
     server.add_copies(first, count - 1).await;
     (garden, first)
 }

@@ -1,6 +1,6 @@
 //! Deleting messages and topics.
 
-use super::{Place, assert_unseen, contents, say, subscribe};
+use super::{Place, assert_unseen, contents, subscribe};
 use crate::channels::{private_channel, set_realm_group, set_realm_setting};
 use crate::harness::{Client, START};
 use serde_json::json;
@@ -19,9 +19,9 @@ async fn permissions_to_delete_messages() {
     let refused = (400, "BAD_REQUEST", "You don't have permission to delete this message");
     let late = (400, "BAD_REQUEST", "The time limit for deleting this message has passed");
     let (own, by_robot, by_bob) = (
-        say(&ada, garden, "a", "x").await,
-        say(&bot, garden, "a", "x").await,
-        say(&bob, garden, "a", "x").await,
+        ada.send(garden, "a", "x").await,
+        bot.send(garden, "a", "x").await,
+        bob.send(garden, "a", "x").await,
     );
     ada.delete(&path(own), ()).await.ok();
     ada.delete(&path(own), ()).await.error(400, "BAD_REQUEST", "Invalid message(s)");
@@ -29,7 +29,7 @@ async fn permissions_to_delete_messages() {
     ada.delete(&path(by_bob), ()).await.error(refused.0, refused.1, refused.2);
     owner.delete(&path(by_bob), ()).await.ok();
     // Late.
-    let own = say(&ada, garden, "a", "x").await;
+    let own = ada.send(garden, "a", "x").await;
     server.clock.advance(601);
     ada.delete(&path(own), ()).await.error(late.0, late.1, late.2);
     set_realm_setting(&server, "message_content_delete_limit_seconds", json!(null)).await;
@@ -39,7 +39,7 @@ async fn permissions_to_delete_messages() {
     let group = |name: &str| json!({name: {"new": SystemGroup::Members.id()}});
     owner.patch(&format!("/streams/{garden}"), group("can_delete_own_message_group")).await.ok();
     ada.delete(&path(own), ()).await.ok();
-    let by_bob = say(&bob, garden, "a", "x").await;
+    let by_bob = bob.send(garden, "a", "x").await;
     ada.delete(&path(by_bob), ()).await.error(refused.0, refused.1, refused.2);
     owner.patch(&format!("/streams/{garden}"), group("can_delete_any_message_group")).await.ok();
     ada.delete(&path(by_bob), ()).await.ok();
@@ -52,8 +52,8 @@ async fn a_message_that_one_cannot_see_is_not_deleted() {
     let Place { owner, server, .. } = Place::new().await;
     let (ada, bob) = (server.member("ada").await, server.member("bob").await);
     let vault = server.private_channel("vault", &[&ada]).await;
-    let (secret, direct) = (say(&ada, vault, "plans", "x").await, ada.send_direct(&[&bob], "x").await);
-    let deleted = say(&ada, vault, "plans", "y").await;
+    let (secret, direct) = (ada.send(vault, "plans", "x").await, ada.send_direct(&[&bob], "x").await);
+    let deleted = ada.send(vault, "plans", "y").await;
     ada.delete(&format!("/messages/{deleted}"), ()).await.ok();
     for (caller, id) in [
         (&owner, secret),
@@ -78,7 +78,7 @@ async fn deletion_events_depend_on_capabilities() {
     let Place { server, owner, garden, .. } = Place::new().await;
     let (ada, bob) = (server.member("ada").await, server.member("bob").await);
     subscribe(&owner, "garden", &[&ada]).await;
-    let ids = [say(&ada, garden, "", "one").await, say(&ada, garden, "", "two").await];
+    let ids = [ada.send(garden, "", "one").await, ada.send(garden, "", "two").await];
     let types = json!({"event_types": ["delete_message"]});
     let bulk = json!({
         "event_types": ["delete_message"],
@@ -114,7 +114,7 @@ async fn deletion_events_depend_on_capabilities() {
 #[tokio::test]
 async fn a_large_topic_is_deleted_in_parts() {
     let Place { server, owner, garden, .. } = Place::new().await;
-    let first = say(&owner, garden, "large", "x").await;
+    let first = owner.send(garden, "large", "x").await;
     server.add_copies(first, 10_000).await;
     let path = format!("/streams/{garden}/delete_topic");
     let topic = json!({"topic_name": "LARGE"});
@@ -130,7 +130,7 @@ async fn a_large_topic_is_deleted_in_parts() {
 #[tokio::test]
 async fn long_messages_are_deleted_in_more_parts() {
     let Place { server, owner, garden, .. } = Place::new().await;
-    let first = say(&owner, garden, "large", &"\u{1f600}".repeat(9_900)).await;
+    let first = owner.send(garden, "large", &"\u{1f600}".repeat(9_900)).await;
     server.add_copies(first, 39).await;
     let bulk =
         json!({"event_types": ["delete_message"], "client_capabilities": {"bulk_message_deletion": true}});
@@ -148,7 +148,7 @@ async fn changed_first_messages_are_emitted() {
     let Place { server, owner, garden, .. } = Place::new().await;
     let ada = server.member("ada").await;
     server.sql("DELETE FROM message").await;
-    let (first, second) = (say(&owner, garden, "a", "x").await, say(&owner, garden, "a", "y").await);
+    let (first, second) = (owner.send(garden, "a", "x").await, owner.send(garden, "a", "y").await);
     let mut queue = ada.register(json!({"event_types": ["stream"]})).await;
     let event = |value: serde_json::Value| {
         json!({
@@ -174,7 +174,7 @@ async fn deletions_reach_the_deleter_and_all_receivers() {
         server.guest("gus").await,
     );
     subscribe(&owner, "garden", &[&ada, &bob, &gus]).await;
-    let id = say(&ada, garden, "lunch", "hi").await;
+    let id = ada.send(garden, "lunch", "hi").await;
     bob.delete("/users/me/subscriptions", json!({"subscriptions": ["garden"]})).await.ok();
     let bulk = json!({
         "event_types": ["delete_message"], "client_capabilities": {"bulk_message_deletion": true},
@@ -238,12 +238,12 @@ async fn a_topic_is_deleted_as_far_as_the_caller_sees_it() {
     let Place { server, owner, garden, .. } = Place::new().await;
     let administrator = server.administrator("adam").await;
     let vault = private_channel(&owner, "vault").await;
-    let before = say(&owner, vault, "lunch", "before").await;
+    let before = owner.send(vault, "lunch", "before").await;
     let topic = json!({"topic_name": "lunch"});
     let path = format!("/streams/{vault}/delete_topic");
     administrator.post(&path, &topic).await.error(400, "BAD_REQUEST", "Invalid channel ID");
     subscribe(&owner, "vault", &[&administrator]).await;
-    let after = say(&owner, vault, "LUNCH", "after").await;
+    let after = owner.send(vault, "LUNCH", "after").await;
     assert_eq!(administrator.post(&path, &topic).await.ok()["complete"], true);
     assert_unseen(&owner, after).await;
     assert_eq!(contents(&owner, vault, "lunch").await, ["before"]);
@@ -272,7 +272,7 @@ async fn policies_end_with_their_topic() {
         topics.map(|entry| entry["topic_name"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
     };
     let topic = json!({"topic_name": "lunch"});
-    say(&owner, garden, "Lunch", "hi").await;
+    owner.send(garden, "Lunch", "hi").await;
     set(&ada, garden, "Lunch", 1).await;
     set(&ada, garden, "tea", 3).await;
     let mut queue = ada.register(json!({"event_types": ["user_topic"]})).await;
@@ -292,9 +292,9 @@ async fn policies_end_with_their_topic() {
     // The owner still sees a message that was not deleted, and Bob has left.
     let bob = server.member("bob").await;
     let vault = private_channel(&owner, "vault").await;
-    say(&owner, vault, "lunch", "before").await;
+    owner.send(vault, "lunch", "before").await;
     subscribe(&owner, "vault", &[&administrator, &ada, &bob]).await;
-    say(&owner, vault, "lunch", "after").await;
+    owner.send(vault, "lunch", "after").await;
     set(&ada, vault, "lunch", 3).await;
     set(&owner, vault, "lunch", 1).await;
     set(&bob, vault, "lunch", 1).await;
@@ -310,9 +310,9 @@ async fn policies_of_many_users_are_removed_in_several_jobs() {
     let Place { server, owner, .. } = Place::new().await;
     let (administrator, ada) = (server.administrator("adam").await, server.member("ada").await);
     let vault = private_channel(&owner, "vault").await;
-    say(&owner, vault, "lunch", "before").await;
+    owner.send(vault, "lunch", "before").await;
     subscribe(&owner, "vault", &[&administrator, &ada]).await;
-    say(&owner, vault, "lunch", "after").await;
+    owner.send(vault, "lunch", "after").await;
     for client in [&owner, &ada] {
         let muted = json!({"stream_id": vault, "topic": "lunch", "visibility_policy": 1});
         client.post("/user_topics", muted).await.ok();
@@ -334,7 +334,7 @@ async fn deleting_messages_deletes_all_their_rows() {
     let Place { server, owner, garden, .. } = Place::new().await;
     let ada = server.member("ada").await;
     subscribe(&owner, "garden", &[&ada]).await;
-    let id = say(&owner, garden, "lunch", "hi @**Ada**").await;
+    let id = owner.send(garden, "lunch", "hi @**Ada**").await;
     owner.patch(&format!("/messages/{id}"), json!({"content": "hello @**Ada**"})).await.ok();
     ada.post(&format!("/messages/{id}/reactions"), json!({"emoji_name": "tada"})).await.ok();
     ada.post("/messages/flags", json!({"messages": [id], "op": "add", "flag": "starred"})).await.ok();

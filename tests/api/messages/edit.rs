@@ -1,6 +1,6 @@
 //! `PATCH /messages/{message_id}`: invalid requests, permissions, and changes of content.
 
-use super::{Place, edit, message, say, subscribe};
+use super::{Place, edit, message, subscribe};
 use crate::channels::{channel_with, set_realm_group, set_realm_setting};
 use crate::harness::START;
 use serde_json::json;
@@ -12,7 +12,7 @@ use teamchat::domain::groups::system::SystemGroup;
 async fn contradictory_parameters_are_refused_as_published() {
     let Place { server, owner, garden, shed } = Place::new().await;
     let ada = server.member("ada").await;
-    let id = say(&owner, garden, "lunch", "hi").await;
+    let id = owner.send(garden, "lunch", "hi").await;
     let direct = json!({"type": "direct", "to": [ada.user_id], "content": "psst"});
     let direct = owner.post("/messages", direct).await.ok()["id"].as_i64().unwrap();
     let bad = (400, "BAD_REQUEST");
@@ -70,7 +70,7 @@ async fn content_is_changed_by_its_sender_and_for_a_while() {
     let Place { server, owner, garden, .. } = Place::new().await;
     let ada = server.member("ada").await;
     subscribe(&owner, "garden", &[&ada]).await;
-    let id = say(&ada, garden, "lunch", "hi").await;
+    let id = ada.send(garden, "lunch", "hi").await;
     let by_owner = edit(&owner, id, json!({"content": "x"})).await;
     by_owner.error(400, "BAD_REQUEST", "You don't have permission to edit this message");
     server.clock.advance(620);
@@ -92,7 +92,7 @@ async fn edits_reach_exactly_the_readers() {
     let Place { server, owner, garden, .. } = Place::new().await;
     let (ada, bob, gus) = (server.member("ada").await, server.member("bob").await, server.guest("gus").await);
     subscribe(&owner, "garden", &[&ada, &gus]).await;
-    let id = say(&ada, garden, "lunch", "hi").await;
+    let id = ada.send(garden, "lunch", "hi").await;
     let types = json!({"event_types": ["update_message"], "client_capabilities": {"empty_topic_name": true}});
     let mut seeing = [ada.register(&types).await, gus.register(&types).await, owner.register(&types).await];
     let mut outsider = bob.register(&types).await;
@@ -134,8 +134,8 @@ async fn edits_reach_exactly_the_readers() {
 async fn messages_of_archived_channels_stay_as_they_are() {
     let Place { server, owner, garden, shed } = Place::new().await;
     let ada = server.member("ada").await;
-    let id = say(&owner, garden, "lunch", "hi").await;
-    let other = say(&owner, shed, "lunch", "hi").await;
+    let id = owner.send(garden, "lunch", "hi").await;
+    let other = owner.send(shed, "lunch", "hi").await;
     owner.delete(&format!("/streams/{garden}"), ()).await.ok();
     edit(&owner, id, json!({"content": "x"})).await.error(400, "BAD_REQUEST", "Invalid message(s)");
     owner.delete(&format!("/messages/{id}"), ()).await.error(400, "BAD_REQUEST", "Invalid message(s)");
@@ -151,7 +151,7 @@ async fn messages_of_archived_channels_stay_as_they_are() {
         }),
     )
     .await;
-    let own = say(&ada, loud, "x", "hi").await;
+    let own = ada.send(loud, "x", "hi").await;
     let msg = "You do not have permission to post in this channel.";
     edit(&ada, own, json!({"stream_id": quiet})).await.error(400, "BAD_REQUEST", msg);
     for topic in ["", "(no topic)", "general chat"] {
@@ -170,7 +170,7 @@ async fn messages_of_archived_channels_stay_as_they_are() {
 #[tokio::test]
 async fn a_digest_is_checked_whatever_else_is_asked_for() {
     let Place { server: _running, owner, garden, .. } = Place::new().await;
-    let id = say(&owner, garden, "lunch", "hi").await;
+    let id = owner.send(garden, "lunch", "hi").await;
     // SHA-256 of "hi", and of something else.
     let digest = "8f434346648f6b96df89dda901c5176b10a6d83961dd3c1ac88b59b2dc327aa4";
     let msg = "'prev_content_sha256' value does not match the expected value.";
@@ -192,7 +192,7 @@ async fn a_digest_is_checked_whatever_else_is_asked_for() {
 #[tokio::test]
 async fn a_new_content_is_read_as_that_of_a_new_message() {
     let Place { server: _running, owner, garden, .. } = Place::new().await;
-    let id = say(&owner, garden, "lunch", "hi").await;
+    let id = owner.send(garden, "lunch", "hi").await;
     edit(&owner, id, json!({"content": "  spaces \n\n"})).await.ok();
     assert_eq!(message(&owner, id).await["content"], "  spaces");
     edit(&owner, id, json!({"content": "é".repeat(10_001)})).await.ok();
@@ -217,7 +217,7 @@ async fn edit_permission_is_checked_first() {
     let Place { server, owner, garden, shed } = Place::new().await;
     let ada = server.member("ada").await;
     subscribe(&owner, "garden", &[&ada]).await;
-    let id = say(&owner, garden, "lunch", "hi").await;
+    let id = owner.send(garden, "lunch", "hi").await;
     let no = "You don't have permission to edit this message";
     for changes in [
         json!({"content": "x"}),
@@ -230,7 +230,7 @@ async fn edit_permission_is_checked_first() {
     // Administrators and the owner of the bot that sent it get the same error.
     let bot = server.bot("robot", &ada).await;
     subscribe(&owner, "garden", &[&bot]).await;
-    let by_bot = say(&bot, garden, "lunch", "beep").await;
+    let by_bot = bot.send(garden, "lunch", "beep").await;
     edit(&ada, by_bot, json!({"content": "x"})).await.error(400, "BAD_REQUEST", no);
     edit(&owner, by_bot, json!({"content": "x"})).await.error(400, "BAD_REQUEST", no);
     edit(&bot, by_bot, json!({"content": "x"})).await.ok();

@@ -1,6 +1,6 @@
 //! `update_message` and `delete_message` for each audience: every field, and only the messages that a reader knows of.
 
-use super::{Place, assert_unseen, edit, message, say, subscribe};
+use super::{Place, assert_unseen, edit, message, subscribe};
 use crate::channels::private_channel;
 use crate::harness::{Client, Queue, START};
 use serde_json::{Value, json};
@@ -17,7 +17,7 @@ async fn content_edits_have_the_old_content_and_no_channel() {
     let (ada, bob, eve) =
         (server.member("ada").await, server.member("bob").await, server.member("eve").await);
     subscribe(&owner, "garden", &[&ada, &bob]).await;
-    let in_channel = say(&ada, garden, "lunch", "hi").await;
+    let in_channel = ada.send(garden, "lunch", "hi").await;
     let direct = ada.send_direct(&[&bob], "hi").await;
     let mut queues = [listen(&ada, &["update_message"]).await, listen(&bob, &["update_message"]).await];
     let mut outsider = listen(&eve, &["update_message"]).await;
@@ -60,7 +60,7 @@ async fn mentions_by_edits_are_flagged_counted_and_followed() {
     subscribe(&owner, "garden", &[&ada, &bob, &cleo, &dan]).await;
     cleo.patch("/settings", json!({"automatically_follow_topics_where_mentioned": false})).await.ok();
     dan.post("/users/me/alert_words", json!({"alert_words": ["urgent"]})).await.ok();
-    let id = say(&ada, garden, "lunch", "hi @**Bob**").await;
+    let id = ada.send(garden, "lunch", "hi @**Bob**").await;
     let types = ["update_message", "user_topic", "update_message_flags"];
     let (mut of_bob, mut of_cleo, mut of_dan, mut of_eve) = (
         listen(&bob, &types).await,
@@ -90,7 +90,7 @@ async fn mentions_by_edits_are_flagged_counted_and_followed() {
     edit(&ada, id, json!({"content": "@**all**"})).await.ok();
     let everybody = json!(["stream_wildcard_mentioned", "wildcard_mentioned"]);
     assert_eq!(flags(&mut of_bob, &["update_message"]).await, everybody);
-    say(&bob, garden, "lunch", "here").await;
+    bob.send(garden, "lunch", "here").await;
     edit(&ada, id, json!({"content": "@**topic**"})).await.ok();
     let participants = json!(["topic_wildcard_mentioned", "wildcard_mentioned"]);
     assert_eq!(flags(&mut of_bob, &["update_message"]).await, participants);
@@ -108,7 +108,7 @@ async fn mentions_by_edits_are_flagged_counted_and_followed() {
 async fn stars_on_public_messages_need_no_subscription() {
     let Place { server, owner, garden, .. } = Place::new().await;
     let (ada, bob) = (server.member("ada").await, server.member("bob").await);
-    let id = say(&owner, garden, "lunch", "hi").await;
+    let id = owner.send(garden, "lunch", "hi").await;
     ada.post("/messages/flags", json!({"op": "add", "flag": "starred", "messages": [id]})).await.ok();
     let types = ["update_message", "delete_message", "reaction"];
     let (mut of_ada, mut of_bob) = (listen(&ada, &types).await, listen(&bob, &types).await);
@@ -125,7 +125,7 @@ async fn stars_on_public_messages_need_no_subscription() {
     // A guest does so where no account is needed to read.
     let gus = server.guest("gus").await;
     server.sql(&format!("UPDATE stream SET is_web_public = 1 WHERE stream_id = {garden}")).await;
-    let id = say(&owner, garden, "lunch", "hi").await;
+    let id = owner.send(garden, "lunch", "hi").await;
     gus.post("/messages/flags", json!({"op": "add", "flag": "starred", "messages": [id]})).await.ok();
     let mut of_gus = listen(&gus, &types).await;
     owner.delete(&format!("/messages/{id}"), ()).await.ok();
@@ -143,7 +143,7 @@ async fn empty_topics_depend_on_capabilities() {
         server.guest("gus").await,
     );
     subscribe(&owner, "garden", &[&ada]).await;
-    let id = say(&ada, garden, "", "hi").await;
+    let id = ada.send(garden, "", "hi").await;
     subscribe(&owner, "garden", &[&late, &gus]).await;
     let older = json!({"event_types": ["update_message"]});
     let all_public = json!({"event_types": ["update_message"], "all_public_streams": true});
@@ -192,13 +192,13 @@ impl Vault {
         let (early, late) = (server.member("early").await, server.member("late").await);
         let vault = private_channel(owner, "vault").await;
         subscribe(owner, "vault", &[&early]).await;
-        let first = say(owner, vault, "lunch", "one").await;
+        let first = owner.send(vault, "lunch", "one").await;
         subscribe(owner, "vault", &[&late]).await;
-        let second = say(owner, vault, "lunch", "two").await;
+        let second = owner.send(vault, "lunch", "two").await;
         // Early is away for the third, and back.
         let leave = json!({"subscriptions": ["vault"]});
         early.delete("/users/me/subscriptions", leave).await.ok();
-        let third = say(owner, vault, "lunch", "three").await;
+        let third = owner.send(vault, "lunch", "three").await;
         subscribe(owner, "vault", &[&early]).await;
         Self { stream_id: vault, early, late, ids: [first, second, third], place }
     }

@@ -1,6 +1,6 @@
 //! `GET /messages/{message_id}/history`, and how much of it may be seen.
 
-use super::{Place, assert_unseen, edit, message, say, subscribe};
+use super::{Place, assert_unseen, edit, message, subscribe};
 use crate::channels::set_realm_setting;
 use crate::harness::START;
 use serde_json::{Value, json};
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 async fn history_lists_versions_from_first_to_last() {
     let Place { server, owner, garden, shed } = Place::new().await;
     let ada = server.member("ada").await;
-    let id = say(&owner, garden, "", "Hello!").await;
+    let id = owner.send(garden, "", "Hello!").await;
     let path = format!("/messages/{id}/history");
     let first = json!({
         "topic": "general chat", "content": "Hello!", "rendered_content": "<p>Hello!</p>", "timestamp": START,
@@ -51,7 +51,7 @@ async fn visible_history_follows_the_organization() {
     let Place { server, owner, garden, .. } = Place::new().await;
     let ada = server.member("ada").await;
     subscribe(&owner, "garden", &[&ada]).await;
-    let id = say(&owner, garden, "lunch", "secret").await;
+    let id = owner.send(garden, "lunch", "secret").await;
     edit(&owner, id, json!({"content": "better"})).await.ok();
     edit(&owner, id, json!({"content": "best", "topic": "tea"})).await.ok();
     let path = format!("/messages/{id}/history");
@@ -81,8 +81,8 @@ async fn history_entries_name_the_editor() {
     let (ada, bob) = (server.member("ada").await, server.member("bob").await);
     subscribe(&owner, "garden", &[&ada, &bob]).await;
     subscribe(&owner, "shed", &[&ada, &bob]).await;
-    let id = say(&ada, garden, "lunch", "one").await;
-    let other = say(&owner, garden, "lunch", "other").await;
+    let id = ada.send(garden, "lunch", "one").await;
+    let other = owner.send(garden, "lunch", "other").await;
     server.clock.advance(1);
     edit(&bob, other, json!({"topic": "", "propagate_mode": "change_all"})).await.ok();
     server.clock.advance(1);
@@ -150,7 +150,7 @@ async fn history_entries_name_the_editor() {
 #[tokio::test]
 async fn of_many_edits_the_newest_are_kept() {
     let Place { server, owner, garden, .. } = Place::new().await;
-    let id = say(&owner, garden, "lunch", "0").await;
+    let id = owner.send(garden, "lunch", "0").await;
     for number in 1..=103 {
         edit(&owner, id, json!({"content": number.to_string()})).await.ok();
     }
@@ -185,7 +185,7 @@ async fn of_many_edits_the_newest_are_kept() {
 async fn moves_push_no_version_out_of_the_history() {
     let Place { server, owner, garden, .. } = Place::new().await;
     let bob = server.member("bob").await;
-    let id = say(&owner, garden, "lunch", "I owe Bob 100").await;
+    let id = owner.send(garden, "lunch", "I owe Bob 100").await;
     edit(&owner, id, json!({"content": "I owe Bob nothing"})).await.ok();
     for number in 0..103 {
         let topic = format!("lunch {}", number % 2);

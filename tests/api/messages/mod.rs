@@ -24,12 +24,6 @@ use crate::channels::{channel, private_channel};
 use crate::harness::{Client, TestServer};
 use serde_json::{Value, json};
 
-/// Sends to a channel and returns the message's id.
-pub async fn say(from: &Client, stream_id: i64, topic: &str, content: &str) -> i64 {
-    let message = json!({"type": "channel", "to": stream_id, "topic": topic, "content": content});
-    from.post("/messages", message).await.ok()["id"].as_i64().unwrap()
-}
-
 /// Subscribes users to a channel, without a word to them.
 pub async fn subscribe(owner: &Client, name: &str, users: &[&Client]) {
     let users: Vec<i64> = users.iter().map(|user| user.user_id).collect();

@@ -1,6 +1,6 @@
 //! Permissions to move, resolve and delete: of the organization and of the channel.
 
-use super::{Place, edit, say, subscribe};
+use super::{Place, edit, subscribe};
 use crate::channels::{set_realm_group, set_realm_setting};
 use crate::harness::{Answer, Client};
 use serde_json::{Value, json};
@@ -57,7 +57,7 @@ const POWERS: [Power; 5] = [
 /// Does it, to a new message in a new topic.
 async fn attempt(power: &Power, by: &Client, author: &Client, channel: i64, other: i64) -> Answer {
     let author = if power.name == "delete one's own" { by } else { author };
-    let id = say(author, channel, "lunch", "hi").await;
+    let id = author.send(channel, "lunch", "hi").await;
     match power.name {
         "another topic" => edit(by, id, json!({"topic": "dinner"})).await,
         "another channel" => edit(by, id, json!({"stream_id": other})).await,
@@ -183,7 +183,7 @@ async fn the_channel_that_a_message_goes_to_gives_its_topic_too() {
         ),
     ] {
         set_realm_group(&server, realm, SystemGroup::Nobody).await;
-        let id = say(&owner, garden, "lunch", "hi").await;
+        let id = owner.send(garden, "lunch", "hi").await;
         let both = json!({"stream_id": shed, "topic": topic});
         edit(&ada, id, both.clone()).await.error(400, "BAD_REQUEST", refusal);
         edit(&ada, id, json!({ "topic": topic })).await.error(400, "BAD_REQUEST", refusal);
@@ -199,7 +199,7 @@ async fn moving_needs_permission_in_the_target_channel() {
     let Place { server, owner, garden, shed } = Place::new().await;
     let (ada, gus) = (server.member("ada").await, server.guest("gus").await);
     subscribe(&owner, "garden", &[&ada, &gus]).await;
-    let id = say(&ada, garden, "lunch", "hi").await;
+    let id = ada.send(garden, "lunch", "hi").await;
     edit(&ada, id, json!({"stream_id": shed})).await.error(400, "BAD_REQUEST", "Invalid channel ID");
     edit(&ada, id, json!({"stream_id": 9999})).await.error(400, "BAD_REQUEST", "Invalid channel ID");
     subscribe(&owner, "shed", &[&ada, &gus]).await;
@@ -220,7 +220,7 @@ async fn resolving_has_no_limit_of_time() {
     let ada = server.member("ada").await;
     subscribe(&owner, "garden", &[&ada]).await;
     set_realm_setting(&server, "move_messages_within_stream_limit_seconds", json!(100)).await;
-    let old = say(&owner, garden, "lunch", "old").await;
+    let old = owner.send(garden, "lunch", "old").await;
     server.clock.advance(121);
     let all = |topic: &str| json!({"topic": topic, "propagate_mode": "change_all"});
     let late = "The time limit for editing this message's topic has passed.";
@@ -242,15 +242,15 @@ async fn move_time_limit_counts_visible_messages() {
     let ada = server.member("ada").await;
     let vault = crate::channels::private_channel(&owner, "vault").await;
     set_realm_setting(&server, "move_messages_within_stream_limit_seconds", json!(100)).await;
-    say(&owner, vault, "lunch", "before Ada came").await;
+    owner.send(vault, "lunch", "before Ada came").await;
     server.clock.advance(200);
     subscribe(&owner, "vault", &[&ada]).await;
-    let seen = say(&owner, vault, "lunch", "one").await;
+    let seen = owner.send(vault, "lunch", "one").await;
     let all = |topic: &str| json!({"topic": topic, "propagate_mode": "change_all"});
     edit(&ada, seen, all("tea")).await.ok();
-    let another = say(&owner, vault, "tea", "two").await;
+    let another = owner.send(vault, "tea", "two").await;
     server.clock.advance(100);
-    let young = say(&owner, vault, "tea", "three").await;
+    let young = owner.send(vault, "tea", "three").await;
     server.clock.advance(21);
     let error = edit(&ada, young, all("dinner")).await.error(
         400,

@@ -1,6 +1,6 @@
 //! Moves between channels of every kind: the state updated by events equals a new fetch.
 
-use super::{edit, say, subscribe};
+use super::{edit, subscribe};
 use crate::channels::channel_with;
 use crate::harness::{Client, Rng, TestServer};
 use serde_json::{Value, json};
@@ -68,12 +68,12 @@ async fn move_between(from_kind: (&str, bool, bool), to_kind: (&str, bool, bool)
     let to = channel_of(&owner, "to", to_kind).await;
     subscribe(&owner, "from", &[&both, &old, &guest_both, &guest_old, &left]).await;
     subscribe(&owner, "to", &[&both, &new, &guest_both, &guest_new, &late]).await;
-    let first = say(&owner, from, "lunch", "one @**Both**").await;
+    let first = owner.send(from, "lunch", "one @**Both**").await;
     subscribe(&owner, "from", &[&late]).await;
-    let second = say(&both, from, "lunch", "two @**all**").await;
+    let second = both.send(from, "lunch", "two @**all**").await;
     left.delete("/users/me/subscriptions", json!({"subscriptions": ["from"]})).await.ok();
-    let third = say(&owner, from, "lunch", "three @**Guestold** @**Late**").await;
-    let stays = say(&owner, from, "other", "four").await;
+    let third = owner.send(from, "lunch", "three @**Guestold** @**Late**").await;
+    let stays = owner.send(from, "other", "four").await;
     for client in [&both, &old, &guest_both] {
         flag(client, "starred", &[first, third]).await;
         flag(client, "read", &[second]).await;
@@ -145,8 +145,8 @@ async fn consecutive_moves_reproduce_state() {
             }
         }
         for (_, channel) in &channels {
-            ids.push(say(&owner, *channel, ["a", "b"][rng.below(2)], "@**Ada** fruit").await);
-            ids.push(say(&owner, *channel, ["a", "b"][rng.below(2)], "@**all** fruit").await);
+            ids.push(owner.send(*channel, ["a", "b"][rng.below(2)], "@**Ada** fruit").await);
+            ids.push(owner.send(*channel, ["a", "b"][rng.below(2)], "@**all** fruit").await);
         }
         for user in &users[1..] {
             let flag = ["read", "starred"][rng.below(2)];
@@ -182,7 +182,7 @@ async fn moves_to_private_channels_keep_messages_for_subscribers() {
     let (from, to) = (channel_of(&owner, "from", KINDS[0]).await, channel_of(&owner, "to", KINDS[1]).await);
     subscribe(&owner, "from", &[&there]).await;
     subscribe(&owner, "to", &[&there]).await;
-    let id = say(&owner, from, "lunch", "one").await;
+    let id = owner.send(from, "lunch", "one").await;
     let all = json!({"event_types": ["delete_message", "update_message"], "all_public_streams": true});
     let (mut of_there, mut of_elsewhere) = (there.register(&all).await, elsewhere.register(&all).await);
     edit(&owner, id, json!({"stream_id": to, "send_notification_to_new_thread": false})).await.ok();
@@ -200,7 +200,7 @@ async fn moves_to_private_channels_keep_messages_for_users_who_may_join() {
     let (from, to) = (channel_of(&owner, "from", KINDS[0]).await, channel_of(&owner, "to", KINDS[1]).await);
     let may_join = json!({"new": {"direct_members": [joins.user_id], "direct_subgroups": []}});
     owner.patch(&format!("/streams/{to}"), json!({"can_subscribe_group": may_join})).await.ok();
-    let id = say(&owner, from, "lunch", "one").await;
+    let id = owner.send(from, "lunch", "one").await;
     let types = json!(["delete_message", "update_message"]);
     let all = json!({"event_types": types, "all_public_streams": true});
     let (mut of_joins, mut of_elsewhere) = (joins.register(&all).await, elsewhere.register(&all).await);

@@ -1,6 +1,6 @@
 //! Moving messages to another topic of their channel.
 
-use super::{Place, assert_unseen, contents, edit, message, say, subscribe};
+use super::{Place, assert_unseen, contents, edit, message, subscribe};
 use crate::channels::{set_realm_group, set_realm_setting};
 use crate::harness::START;
 use serde_json::json;
@@ -12,9 +12,9 @@ async fn the_mode_says_which_messages_go_along() {
     let Place { server: _running, owner, garden, .. } = Place::new().await;
     let mut ids = Vec::new();
     for content in ["one", "two", "three"] {
-        ids.push(say(&owner, garden, "lunch", content).await);
+        ids.push(owner.send(garden, "lunch", content).await);
     }
-    say(&owner, garden, "other", "four").await;
+    owner.send(garden, "other", "four").await;
     edit(&owner, ids[1], json!({"topic": "tea", "propagate_mode": "change_later"})).await.ok();
     assert_eq!(contents(&owner, garden, "lunch").await, ["one"]);
     assert_eq!(contents(&owner, garden, "tea").await, ["two", "three"]);
@@ -41,7 +41,7 @@ async fn bulk_changes_emit_one_event() {
     let (ada, bob, cleo) =
         (server.member("ada").await, server.member("bob").await, server.member("cleo").await);
     subscribe(&owner, "garden", &[&ada, &bob]).await;
-    let ids = [say(&ada, garden, "", "one").await, say(&ada, garden, "", "two").await];
+    let ids = [ada.send(garden, "", "one").await, ada.send(garden, "", "two").await];
     let leave = json!({"subscriptions": ["garden"]});
     bob.delete("/users/me/subscriptions", leave).await.ok();
     let types = json!({"event_types": ["update_message", "message", "delete_message"]});
@@ -69,9 +69,9 @@ async fn moving_needs_permission_within_a_time_limit() {
     subscribe(&owner, "shed", &[&ada, &mia]).await;
     set_realm_setting(&server, "move_messages_within_stream_limit_seconds", json!(100)).await;
     set_realm_setting(&server, "move_messages_between_streams_limit_seconds", json!(50)).await;
-    let old = say(&owner, garden, "lunch", "old").await;
+    let old = owner.send(garden, "lunch", "old").await;
     server.clock.advance(60);
-    let young = say(&owner, garden, "lunch", "young").await;
+    let young = owner.send(garden, "lunch", "young").await;
     server.clock.advance(11);
     let late = edit(&ada, old, json!({"stream_id": shed})).await;
     late.error(400, "BAD_REQUEST", "The time limit for editing this message's channel has passed");
@@ -96,7 +96,7 @@ async fn moving_needs_permission_within_a_time_limit() {
     late.error(400, "BAD_REQUEST", "The time limit for editing this message's topic has passed.");
     edit(&mia, old, all(json!({"topic": "x", "stream_id": shed}))).await.ok();
 
-    let id = say(&owner, garden, "rules", "new").await;
+    let id = owner.send(garden, "rules", "new").await;
     set_realm_group(&server, "can_move_messages_between_channels_group", SystemGroup::Nobody).await;
     set_realm_group(&server, "can_move_messages_between_topics_group", SystemGroup::Nobody).await;
     let refused = edit(&ada, id, json!({"stream_id": shed})).await;
@@ -119,9 +119,9 @@ async fn moves_include_visible_messages_only() {
     let Place { server, owner, .. } = Place::new().await;
     let ada = server.member("ada").await;
     let vault = crate::channels::private_channel(&owner, "vault").await;
-    let before = say(&owner, vault, "lunch", "before").await;
+    let before = owner.send(vault, "lunch", "before").await;
     subscribe(&owner, "vault", &[&ada]).await;
-    let after = say(&owner, vault, "lunch", "after").await;
+    let after = owner.send(vault, "lunch", "after").await;
     assert_unseen(&ada, before).await;
     edit(&ada, after, json!({"topic": "tea", "propagate_mode": "change_all"})).await.ok();
     assert_eq!(contents(&owner, vault, "lunch").await, ["before"]);
@@ -136,7 +136,7 @@ async fn followed_topics_stay_followed_after_moves() {
     subscribe(&owner, "garden", &[&ada, &bob]).await;
     subscribe(&owner, "shed", &[&ada]).await;
     let (first, second) =
-        (say(&owner, garden, "lunch", "one").await, say(&owner, garden, "lunch", "two").await);
+        (owner.send(garden, "lunch", "one").await, owner.send(garden, "lunch", "two").await);
     for client in [&ada, &bob] {
         let follow = json!({"stream_id": garden, "topic": "lunch", "visibility_policy": 3});
         client.post("/user_topics", follow).await.ok();
@@ -170,8 +170,7 @@ async fn deleting_a_message_deletes_its_rows() {
     subscribe(&owner, "garden", &[&ada]).await;
     subscribe(&owner, "shed", &[&ada]).await;
     server.sql("DELETE FROM message").await;
-    let (first, second) =
-        (say(&owner, garden, "lunch", "one").await, say(&ada, garden, "lunch", "two").await);
+    let (first, second) = (owner.send(garden, "lunch", "one").await, ada.send(garden, "lunch", "two").await);
     ada.post(&format!("/messages/{first}/reactions"), json!({"emoji_name": "tada"})).await.ok();
     ada.post("/messages/flags", json!({"op": "add", "flag": "starred", "messages": [first]})).await.ok();
     ada.post("/messages/flags", json!({"op": "add", "flag": "collapsed", "messages": [first]})).await.ok();
@@ -230,7 +229,7 @@ async fn the_empty_topic_goes_where_the_policies_let_it() {
     owner.patch(&format!("/streams/{only_empty}"), json!({"topics_policy": "empty_topic_only"})).await.ok();
     let required = "Topics are required in this organization";
     let only = "Only the general chat topic is allowed in this channel.";
-    let id = say(&owner, garden, "lunch", "hi").await;
+    let id = owner.send(garden, "lunch", "hi").await;
     edit(&owner, id, json!({"stream_id": only_empty})).await.error(400, "BAD_REQUEST", only);
     edit(&owner, id, json!({"stream_id": only_empty, "topic": ""})).await.ok();
     edit(&owner, id, json!({"topic": "lunch"})).await.error(400, "BAD_REQUEST", only);
@@ -255,9 +254,9 @@ async fn policies_move_with_visible_topics() {
     let (ada, bob) = (server.member("ada").await, server.member("bob").await);
     let vault = crate::channels::private_channel(&owner, "vault").await;
     subscribe(&owner, "vault", &[&bob]).await;
-    say(&owner, vault, "lunch", "before").await;
+    owner.send(vault, "lunch", "before").await;
     subscribe(&owner, "vault", &[&ada]).await;
-    let after = say(&owner, vault, "lunch", "after").await;
+    let after = owner.send(vault, "lunch", "after").await;
     let follow = json!({"stream_id": vault, "topic": "lunch", "visibility_policy": 3});
     bob.post("/user_topics", follow).await.ok();
     let mut queue = bob.register(json!({"event_types": ["user_topic"]})).await;
@@ -270,8 +269,8 @@ async fn policies_move_with_visible_topics() {
     subscribe(&owner, "garden", &[&bob]).await;
     for (from, to, merged) in [(1, 2, 2), (1, 0, 0), (2, 3, 3), (1, 1, 1), (3, 1, 3)] {
         let (one, other) = (format!("one {from} {to}"), format!("other {from} {to}"));
-        let id = say(&owner, garden, &one, "x").await;
-        say(&owner, garden, &other, "x").await;
+        let id = owner.send(garden, &one, "x").await;
+        owner.send(garden, &other, "x").await;
         for (topic, policy) in [(&one, from), (&other, to)] {
             let choice = json!({"stream_id": garden, "topic": topic, "visibility_policy": policy});
             bob.post("/user_topics", choice).await.ok();
@@ -298,7 +297,7 @@ async fn a_move_in_a_channel_writes_nothing_for_its_subscribers() {
         users.push(server.member(&format!("user{number}")).await);
     }
     subscribe(&owner, "garden", &users.iter().collect::<Vec<_>>()).await;
-    let id = say(&owner, garden, "lunch", "one").await;
+    let id = owner.send(garden, "lunch", "one").await;
     let rows = async || {
         let mut counts = Vec::new();
         // The notice is read for the user who moved the messages.
@@ -322,9 +321,9 @@ async fn channels_that_become_active_again_emit_an_event() {
     let Place { server, owner, garden, shed } = Place::new().await;
     let ada = server.member("ada").await;
     subscribe(&owner, "shed", &[&ada]).await;
-    let old = say(&owner, garden, "lunch", "old").await;
+    let old = owner.send(garden, "lunch", "old").await;
     server.clock.advance(180 * 24 * 60 * 60);
-    let young = say(&owner, garden, "lunch", "young").await;
+    let young = owner.send(garden, "lunch", "young").await;
     let mut queue = ada.register(json!({"event_types": ["stream"]})).await;
     let active = |stream_id: i64, name: &str, is_active: bool| {
         json!({
@@ -347,8 +346,8 @@ async fn channels_that_become_active_again_emit_an_event() {
     queue.expect(&[active(garden, "garden", false), active(shed, "shed", true)]).await;
     assert_eq!(seen().await, [false, true]);
     owner.delete(&format!("/messages/{young}"), ()).await.ok();
-    say(&owner, garden, "lunch", "again").await;
-    say(&owner, garden, "lunch", "and again").await;
+    owner.send(garden, "lunch", "again").await;
+    owner.send(garden, "lunch", "and again").await;
     queue.expect(&[active(shed, "shed", false), active(garden, "garden", true)]).await;
     assert_eq!(seen().await, [true, false]);
 }

@@ -1,6 +1,6 @@
 //! Permissions to send and to mention: when sending, when editing, and when a scheduled message is due.
 
-use super::{Place, edit, say, subscribe};
+use super::{Place, edit, subscribe};
 use crate::channels::set_realm_group;
 use crate::harness::{Answer, Client, START, TestServer};
 use crate::scheduled_messages::{pass, scheduled};
@@ -182,20 +182,20 @@ async fn topic_wildcards_need_permission_in_large_topics() {
     subscribe(&owner, "garden", &users.iter().collect::<Vec<_>>()).await;
     let mut first = 0;
     for user in &users[1..14] {
-        first = say(user, garden, "t", "hi").await;
+        first = user.send(garden, "t", "hi").await;
     }
     // Users who reacted are participants too: 14, and 15 with the sender.
     users[14].post(&format!("/messages/{first}/reactions"), json!({"emoji_name": "tada"})).await.ok();
     let ada = &users[0];
-    let id = say(ada, garden, "t", "@**topic**").await;
-    say(&users[15], garden, "t", "hi").await;
+    let id = ada.send(garden, "t", "@**topic**").await;
+    users[15].send(garden, "t", "hi").await;
     let (code, msg) = TOPIC_WILDCARD;
     let message =
         |topic: &str| json!({"type": "channel", "to": garden, "topic": topic, "content": "@**topic**"});
     ada.post("/messages", message("t")).await.error(400, code, msg);
     edit(ada, id, json!({"content": "@**topic** look"})).await.error(400, code, msg);
     // Moving the message in the same request does not avoid the check.
-    let alone = say(ada, garden, "alone", "hi").await;
+    let alone = ada.send(garden, "alone", "hi").await;
     let both = |topic: &str| json!({"content": "@**topic** look", "topic": topic});
     edit(ada, alone, both("t")).await.error(400, code, msg);
     edit(ada, id, both("alone")).await.error(400, code, msg);
@@ -222,7 +222,7 @@ async fn mentioning_groups_needs_permission() {
     subscribe(&owner, "garden", &[&ada, &bob]).await;
     make_group(&server, "open", &[&bob], SystemGroup::Everyone).await;
     make_group(&server, "staff", &[&bob], SystemGroup::Administrators).await;
-    let id = say(&ada, garden, "t", "hi @*open* and @_*staff*").await;
+    let id = ada.send(garden, "t", "hi @*open* and @_*staff*").await;
     let refusal = "You are not allowed to mention user group 'staff'.";
     let message = |content: &str| json!({"type": "channel", "to": garden, "topic": "t", "content": content});
     ada.post("/messages", message("hi @*staff*")).await.error(400, "BAD_REQUEST", refusal);

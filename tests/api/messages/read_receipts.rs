@@ -1,6 +1,6 @@
 //! `GET /messages/{message_id}/read_receipts`.
 
-use super::{Place, say, subscribe};
+use super::{Place, subscribe};
 use crate::channels::set_realm_setting;
 use crate::harness::Client;
 use serde_json::{Value, json};
@@ -16,7 +16,7 @@ async fn read_receipts_list_readers() {
     let (ada, bob, cleo) =
         (server.member("ada").await, server.member("bob").await, server.member("cleo").await);
     subscribe(&owner, "garden", &[&ada, &bob, &cleo]).await;
-    let id = say(&owner, garden, "lunch", "hi").await;
+    let id = owner.send(garden, "lunch", "hi").await;
     assert_eq!(receipts(&ada, id).await, json!([]));
     let read = json!({"op": "add", "flag": "read", "messages": [id]});
     for client in [&owner, &cleo, &ada] {
@@ -33,7 +33,7 @@ async fn read_receipts_list_readers() {
     let read = json!({"op": "add", "flag": "read", "messages": [direct]});
     bob.post("/messages/flags", read).await.ok();
     assert_eq!(receipts(&owner, direct).await, json!([bob.user_id]));
-    let unseen = say(&owner, shed, "lunch", "hi").await;
+    let unseen = owner.send(shed, "lunch", "hi").await;
     for (client, id) in [(&ada, direct), (&ada, unseen), (&ada, 9999)] {
         let answer = client.get(&format!("/messages/{id}/read_receipts"), ()).await;
         answer.error(400, "BAD_REQUEST", "Invalid message(s)");
@@ -51,7 +51,7 @@ async fn partial_subscribers_include_bots_and_the_caller() {
         (server.member("ada").await, server.member("bob").await, server.member("cleo").await);
     let bot = server.bot("robot", &ada).await;
     subscribe(&owner, "garden", &[&ada, &bob, &cleo, &bot]).await;
-    let id = say(&owner, garden, "lunch", "hi").await;
+    let id = owner.send(garden, "lunch", "hi").await;
     let read = json!({"op": "add", "flag": "read", "messages": [id]});
     for client in [&ada, &bob, &cleo, &bot] {
         client.post("/messages/flags", &read).await.ok();
@@ -68,7 +68,7 @@ async fn partial_subscribers_include_bots_and_the_caller() {
     subscribe(&owner, "garden", &[&dan]).await;
     dan.post("/messages/flags", &read).await.ok();
     assert_eq!(receipts(&ada, id).await, json!(active));
-    let own = say(&ada, garden, "lunch", "mine").await;
+    let own = ada.send(garden, "lunch", "mine").await;
     let read = json!({"op": "add", "flag": "read", "messages": [own]});
     ada.post("/messages/flags", &read).await.ok();
     assert_eq!(receipts(&ada, own).await, json!([]), "never the sender, also to themselves");

@@ -1,7 +1,6 @@
 //! `POST /messages/render`: rendering with the permissions of the caller.
 
 use crate::harness::{Client, TestServer};
-use crate::messages::say;
 use serde_json::json;
 
 /// Renders a text as a user.
@@ -52,7 +51,7 @@ async fn messages_store_their_rendered_text() {
     for content in
         ["# a\n> b\n\n```spoiler c\nd\n```", "| a |\n|---|\n| `b` |", "@**ada** #**garden** :smile:"]
     {
-        let id = say(&ada, garden, "plants", content).await;
+        let id = ada.send(garden, "plants", content).await;
         let sent = ada.get(&format!("/messages/{id}"), ()).await.ok();
         assert_eq!(sent["message"]["content"], rendered(&ada, content).await, "{content}");
         assert_eq!(sent["raw_content"], content);
@@ -66,9 +65,9 @@ async fn links_resolve_with_the_access_of_the_writer() {
     let (ada, bob) = (server.member("ada").await, server.member("bob").await);
     let garden = server.channel("the garden", &[&ada]).await;
     let cellar = server.private_channel("cellar", &[&ada]).await;
-    let first = say(&ada, garden, "plants", "one").await;
-    let newest = say(&ada, garden, "plants", "two").await;
-    let in_cellar = say(&ada, cellar, "wine", "red").await;
+    let first = ada.send(garden, "plants", "one").await;
+    let newest = ada.send(garden, "plants", "two").await;
+    let in_cellar = ada.send(cellar, "wine", "red").await;
     let link = |class: &str, id: i64, path: &str, shown: &str| {
         format!(
             "<p><a class=\"{class}\" data-stream-id=\"{id}\" href=\"/#narrow/channel/{path}\">{shown}</a></p>"
@@ -204,7 +203,7 @@ async fn mentions_set_flags_wherever_text_is_read() {
         ("```quote\n@**NAME** @**all**\n```", &[]),
         ("a@**NAME** @NAME @all", &[]),
     ] {
-        let id = say(&ada, garden, "plants", &content.replace("NAME", name)).await;
+        let id = ada.send(garden, "plants", &content.replace("NAME", name)).await;
         let message = bob.get(&format!("/messages/{id}"), ()).await.ok()["message"].clone();
         let found: Vec<&str> =
             message["flags"].as_array().unwrap().iter().filter_map(|flag| flag.as_str()).collect();
@@ -224,7 +223,7 @@ async fn a_status_message_is_marked() {
         ("/me waves\n\nand smiles", false),
         ("/menu", false),
     ] {
-        let id = say(&ada, garden, "plants", content).await;
+        let id = ada.send(garden, "plants", content).await;
         let message = ada.get(&format!("/messages/{id}"), ()).await.ok()["message"].clone();
         assert_eq!(message["is_me_message"], is_me_message, "{content}");
         assert!(message["content"].as_str().unwrap().starts_with("<p>/me"), "{content}");

@@ -1,6 +1,6 @@
 //! Resolving topics, and the notices about it and about moves.
 
-use super::{Place, contents, edit, message, say, subscribe};
+use super::{Place, contents, edit, message, subscribe};
 use crate::channels::set_realm_group;
 use crate::harness::Client;
 use serde_json::json;
@@ -16,7 +16,7 @@ async fn a_topic_is_resolved_and_opened_again() {
     let Place { server, owner, garden, .. } = Place::new().await;
     let ada = server.member("ada").await;
     subscribe(&owner, "garden", &[&ada]).await;
-    let id = say(&owner, garden, "lunch", "hi").await;
+    let id = owner.send(garden, "lunch", "hi").await;
     retitle(&ada, id, "✔ lunch").await.ok();
     let by = format!("@_**Ada|{}**", ada.user_id);
     let resolved = format!("{by} has marked this topic as resolved.");
@@ -65,7 +65,7 @@ async fn notices_of_resolved_topics_are_unread_by_setting() {
         users.push((user, is_unread));
     }
     subscribe(&owner, "garden", &users.iter().map(|(user, _)| user).collect::<Vec<_>>()).await;
-    let id = say(&owner, garden, "lunch", "hi").await;
+    let id = owner.send(garden, "lunch", "hi").await;
     let types = json!({"event_types": ["message"]});
     let mut queues = Vec::new();
     for (user, _) in &users {
@@ -87,7 +87,7 @@ async fn resolving_has_its_own_permission() {
     let Place { server, owner, garden, .. } = Place::new().await;
     let ada = server.member("ada").await;
     subscribe(&owner, "garden", &[&ada]).await;
-    let (id, empty) = (say(&owner, garden, "lunch", "hi").await, say(&owner, garden, "", "hi").await);
+    let (id, empty) = (owner.send(garden, "lunch", "hi").await, owner.send(garden, "", "hi").await);
     for topic in ["✔", "✔ general chat", "✔ (no topic)"] {
         retitle(&ada, empty, topic).await.error(
             400,
@@ -117,7 +117,7 @@ async fn move_notices_are_sent_on_request() {
     let by = format!("@_**Owner|{}**", owner.user_id);
     let mut ids = Vec::new();
     for content in ["one", "two", "three", "four"] {
-        ids.push(say(&owner, garden, "lunch", content).await);
+        ids.push(owner.send(garden, "lunch", content).await);
     }
     let path = |id: i64| format!("/messages/{id}");
     // One message, to a new topic.
@@ -180,7 +180,7 @@ async fn a_notice_of_a_move_names_no_channel_that_its_readers_do_not_see() {
     ];
     for ((from, source), (to, target), [names_source, names_target]) in cases {
         let topic = format!("{source} to {target}");
-        let id = say(&owner, from, &topic, "words").await;
+        let id = owner.send(from, &topic, "words").await;
         let whole =
             json!({"stream_id": to, "propagate_mode": "change_all", "send_notification_to_old_thread": true});
         owner.patch(&format!("/messages/{id}"), whole).await.ok();
@@ -206,7 +206,7 @@ async fn a_notice_in_a_web_public_channel_names_no_other() {
         (lawn, garden, "inward", ["another channel", "#**garden>inward**"]),
         (garden, lawn, "outward", ["#**garden>outward**", "another channel"]),
     ] {
-        let id = say(&owner, from, topic, "words").await;
+        let id = owner.send(from, topic, "words").await;
         let whole =
             json!({"stream_id": to, "propagate_mode": "change_all", "send_notification_to_old_thread": true});
         owner.patch(&format!("/messages/{id}"), whole).await.ok();
@@ -223,7 +223,7 @@ async fn resolving_sends_a_notice_without_other_changes() {
     let Place { server: _running, owner, garden, shed } = Place::new().await;
     let by = format!("@_**Owner|{}**", owner.user_id);
     // A change of the channel makes it a move.
-    let id = say(&owner, garden, "lunch", "one").await;
+    let id = owner.send(garden, "lunch", "one").await;
     let path = format!("/messages/{id}");
     owner.patch(&path, json!({"topic": "✔ lunch", "stream_id": shed})).await.ok();
     assert_eq!(
@@ -232,12 +232,12 @@ async fn resolving_sends_a_notice_without_other_changes() {
     );
     assert_eq!(message(&owner, id).await["last_moved_timestamp"], crate::harness::START);
     // A change of the content sends no notice.
-    let id = say(&owner, garden, "tea", "one").await;
+    let id = owner.send(garden, "tea", "one").await;
     let path = format!("/messages/{id}");
     owner.patch(&path, json!({"topic": "✔ tea", "content": "two"})).await.ok();
     assert_eq!(contents(&owner, garden, "✔ tea").await, ["two"]);
     // The old topic may get a notice, as for a move.
-    let id = say(&owner, garden, "soup", "one").await;
+    let id = owner.send(garden, "soup", "one").await;
     let path = format!("/messages/{id}");
     let changes = json!({
         "topic": "✔ soup", "propagate_mode": "change_all", "send_notification_to_old_thread": true,
@@ -254,7 +254,7 @@ async fn resolving_sends_a_notice_without_other_changes() {
     );
     // A second mark or another change of the topic does not resolve.
     for (before, after) in [("✔ a", "✔ ✔ a"), ("b", "✔ c"), ("✔ d", "e")] {
-        let id = say(&owner, garden, before, "one").await;
+        let id = owner.send(garden, before, "one").await;
         let changes = json!({"topic": after, "send_notification_to_new_thread": false});
         owner.patch(&format!("/messages/{id}"), changes).await.ok();
         assert_eq!(contents(&owner, garden, after).await, ["one"], "{before} {after}");
@@ -269,7 +269,7 @@ async fn notices_count_messages_and_link_to_whatever_the_places_are_called() {
     let by = format!("@_**Owner|{}**", owner.user_id);
     let mut ids = Vec::new();
     for content in ["one", "two", "three"] {
-        ids.push(say(&owner, garden, "lunch", content).await);
+        ids.push(owner.send(garden, "lunch", content).await);
     }
     let later = json!({
         "topic": "tea", "propagate_mode": "change_later", "send_notification_to_old_thread": true,
@@ -318,7 +318,7 @@ async fn notices_are_read_for_the_acting_user() {
     for client in [&owner, &ada] {
         client.patch("/settings", json!({"resolved_topic_notice_auto_read_policy": "never"})).await.ok();
     }
-    let ids = [say(&ada, garden, "lunch", "one").await, say(&ada, garden, "lunch", "two").await];
+    let ids = [ada.send(garden, "lunch", "one").await, ada.send(garden, "lunch", "two").await];
     let types = json!({"event_types": ["message"]});
     let mut queues = [owner.register(&types).await, ada.register(&types).await];
     let both = json!({"topic": "tea", "send_notification_to_old_thread": true});

@@ -1,6 +1,6 @@
 //! `POST /messages`: recipients, errors and events. `permissions` tests who may send.
 
-use super::{edit, message, say};
+use super::{edit, message};
 use crate::harness::{Client, START, TestServer};
 use serde_json::{Value, json};
 use teamchat::types::Role;
@@ -25,19 +25,19 @@ async fn texts_are_normalized_however_they_come_in() {
     let garden = server.channel("garden", &[&ada, &bob]).await;
     let content = async |id: i64| message(&ada, id).await["content"].clone();
 
-    let waves = say(&ada, garden, "t", "\n\n/me waves \n").await;
+    let waves = ada.send(garden, "t", "\n\n/me waves \n").await;
     assert_eq!(seen(&ada, waves, "is_me_message").await, true);
     assert_eq!(content(waves).await, "/me waves");
-    let poll = say(&ada, garden, "t", "\n/poll Lunch?").await;
+    let poll = ada.send(garden, "t", "\n/poll Lunch?").await;
     assert_eq!(seen(&ada, poll, "submessages").await.as_array().unwrap().len(), 1);
-    let code = say(&ada, garden, "t", "\n    code\t").await;
+    let code = ada.send(garden, "t", "\n    code\t").await;
     assert_eq!(content(code).await, "    code");
     let direct = ada.send_direct(&[&bob], "\n/me whispers").await;
     assert_eq!(content(direct).await, "/me whispers");
     edit(&ada, code, json!({"content": "\n/me bows\n"})).await.ok();
     assert_eq!(content(code).await, "/me bows");
     let rendered = ada.post("/messages/render", json!({"content": "\n    code"})).await.ok();
-    let sent = say(&ada, garden, "t", "    code").await;
+    let sent = ada.send(garden, "t", "    code").await;
     assert_eq!(rendered["rendered"], seen(&ada, sent, "content").await);
 
     let later = START + 3600;
@@ -81,7 +81,7 @@ async fn a_channel_is_named_by_its_id_or_its_name() {
     let server = TestServer::start().await;
     let ada = server.member("ada").await;
     let garden = server.channel("garden", &[&ada]).await;
-    let before = say(&ada, garden, "t", "before").await;
+    let before = ada.send(garden, "t", "before").await;
     for (kind, to) in [
         ("channel", json!(garden)),
         ("stream", json!(garden)),
@@ -474,8 +474,8 @@ async fn message_events_equal_fetched_messages() {
         "<p><em>hi</em> <span class=\"user-mention\" data-user-id=\"{}\">@Bob</span></p>",
         bob.user_id
     );
-    let in_garden = say(&ada, garden, "", content).await;
-    let in_shed = say(&ada, shed, "t", "c").await;
+    let in_garden = ada.send(garden, "", content).await;
+    let in_shed = ada.send(shed, "t", "c").await;
     let direct = ada.send_direct(&[&bob], "/me waves").await;
     let mut first = record(in_garden, &ada, &rendered);
     first["avatar_url"] = json!("*");
@@ -532,9 +532,9 @@ async fn mentioned_bots_receive_messages_without_a_subscription() {
     let shed = server.private_channel("shed", &[&ada]).await;
     let register = json!({"event_types": ["message", "reaction"]});
     let (mut of_bot, mut of_other) = (bot.register(&register).await, other.register(&register).await);
-    let called = say(&ada, garden, "t", "@**Helper** and @_**Other**").await;
-    say(&ada, garden, "t", "`@**Helper**` and nobody").await;
-    say(&ada, shed, "t", "@**Helper** in private").await;
+    let called = ada.send(garden, "t", "@**Helper** and @_**Other**").await;
+    ada.send(garden, "t", "`@**Helper**` and nobody").await;
+    ada.send(shed, "t", "@**Helper** in private").await;
     let events = of_bot.expect_kinds(&["message"]).await;
     assert_eq!((&events[0]["message"]["id"], &events[0]["flags"]), (&json!(called), &json!(["mentioned"])));
     assert_eq!(seen(&bot, called, "flags").await, json!(["mentioned"]));
@@ -545,15 +545,15 @@ async fn mentioned_bots_receive_messages_without_a_subscription() {
     of_other.expect_nothing().await;
     // People who are mentioned where they are not get nothing.
     let eve = server.member("eve").await;
-    say(&ada, garden, "t", "@**Eve**").await;
+    ada.send(garden, "t", "@**Eve**").await;
     assert_eq!(super::finding::found(&eve, json!([])).await, [0; 0]);
     // Bots that are guests see what guests see.
     let guest = server.user("visitor", Role::Guest, Some(&ada), None).await;
     let mut of_guest = guest.register(&register).await;
-    say(&ada, garden, "t", "@**Visitor**").await;
+    ada.send(garden, "t", "@**Visitor**").await;
     of_guest.expect_nothing().await;
     server.sql(&format!("UPDATE stream SET is_web_public = 1 WHERE stream_id = {garden}")).await;
-    say(&ada, garden, "t", "@**Visitor**").await;
+    ada.send(garden, "t", "@**Visitor**").await;
     of_guest.expect_kinds(&["message"]).await;
 }
 

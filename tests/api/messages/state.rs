@@ -1,6 +1,6 @@
 //! Messages in the answer of `POST /register`: `unread_msgs`, `max_message_id`, starred messages, recent conversations.
 
-use super::{edit, say, subscribe};
+use super::{edit, subscribe};
 use crate::harness::{Client, TestServer};
 use serde_json::{Value, json};
 
@@ -27,11 +27,11 @@ async fn unread_messages_are_grouped_by_conversation() {
         "old_unreads_missing": false});
     assert_eq!(unread(&ada).await, empty);
     let garden = server.channel("garden", &[&ada, &bob]).await;
-    let apples = say(&bob, garden, "Apples", "one").await;
+    let apples = bob.send(garden, "Apples", "one").await;
     let both = ada.send_direct(&[&bob, &cleo], "unread by its sender too").await;
     let from_bob = bob.send_direct(&[&ada], "@**Ada**").await;
-    let again = say(&bob, garden, "APPLES", "@**all**").await;
-    let plain = say(&bob, garden, "", "no topic").await;
+    let again = bob.send(garden, "APPLES", "@**all**").await;
+    let plain = bob.send(garden, "", "no topic").await;
     let notes = ada.send_direct(&[&ada], "notes").await;
     let to_bob = ada.send_direct(&[&bob], "unread by its sender too").await;
     let ids = format!("{},{},{}", ada.user_id, bob.user_id, cleo.user_id);
@@ -84,7 +84,7 @@ async fn unread_messages_go_where_messages_go() {
     };
     let mut sent = Vec::new();
     for text in ["a", "b", "c", "d"] {
-        sent.push(say(&owner, garden, "t", text).await);
+        sent.push(owner.send(garden, "t", text).await);
     }
     edit(&owner, sent[0], json!({"topic": "u"})).await.ok();
     edit(&owner, sent[1], json!({"stream_id": shed})).await.ok();
@@ -112,8 +112,8 @@ async fn muted_messages_are_listed_but_not_counted() {
     let server = TestServer::start().await;
     let (ada, bob) = (server.member("ada").await, server.member("bob").await);
     let garden = server.channel("garden", &[&ada, &bob]).await;
-    let named = say(&bob, garden, "t", "@**Ada**").await;
-    let all = say(&bob, garden, "t", "@**all**").await;
+    let named = bob.send(garden, "t", "@**Ada**").await;
+    let all = bob.send(garden, "t", "@**all**").await;
     let mute = async |policy: i64| {
         let parameters = json!({"stream_id": garden, "topic": "T", "visibility_policy": policy});
         ada.post("/user_topics", parameters).await.ok();
@@ -142,7 +142,7 @@ async fn unread_messages_are_limited_to_the_newest() {
     let (ada, bob) = (server.member("ada").await, server.member("bob").await);
     let garden = server.channel("garden", &[&ada, &bob]).await;
     let oldest = bob.send_direct(&[&ada], "@**Ada**").await;
-    let first = say(&bob, garden, "t", "x").await;
+    let first = bob.send(garden, "t", "x").await;
     server.add_copies(first, 50_000).await;
     let newest = bob.send_direct(&[&ada], "@**Ada**").await;
     let summary = async || {
@@ -176,7 +176,7 @@ async fn the_newest_message_is_the_newest_that_the_user_received() {
         max_id
     };
     assert_eq!(newest(&ada).await, -1);
-    let first = say(&bob, garden, "t", "x").await;
+    let first = bob.send(garden, "t", "x").await;
     let direct = bob.send_direct(&[&ada], "x").await;
     let other = bob.send_direct(&[&bob], "x").await;
     assert_eq!((newest(&ada).await, newest(&bob).await), (json!(direct), json!(other)));
@@ -195,7 +195,7 @@ async fn starred_messages_and_recent_conversations_are_listed() {
     let (ada, bob, cleo) =
         (server.member("ada").await, server.member("bob").await, server.member("cleo").await);
     let garden = server.channel("garden", &[&ada]).await;
-    let first = say(&ada, garden, "t", "x").await;
+    let first = ada.send(garden, "t", "x").await;
     let from_bob = bob.send_direct(&[&ada], "x").await;
     let group = ada.send_direct(&[&bob, &cleo], "x").await;
     let notes = ada.send_direct(&[&ada], "x").await;

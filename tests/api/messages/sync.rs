@@ -3,13 +3,6 @@
 use crate::harness::{Client, TestServer};
 use serde_json::{Value, json};
 
-/// Sends a direct message and returns its id.
-async fn send(from: &Client, to: &[&Client], content: &str) -> i64 {
-    let to: Vec<i64> = to.iter().map(|client| client.user_id).collect();
-    let message = json!({"type": "direct", "to": to, "content": content});
-    from.post("/messages", message).await.ok()["id"].as_i64().unwrap()
-}
-
 // conformance: delete-24, edit-43, send-48
 #[tokio::test]
 async fn direct_messages_are_sent_and_deleted() {
@@ -17,12 +10,12 @@ async fn direct_messages_are_sent_and_deleted() {
     let (ada, bob, cleo) =
         (server.member("ada").await, server.member("bob").await, server.member("cleo").await);
     let all = [&ada, &bob, &cleo];
-    let first = send(&ada, &[&bob], "hello").await;
+    let first = ada.send_direct(&[&bob], "hello").await;
     let ids = server
         .check_state_sync(&all, async || {
-            let group = send(&cleo, &[&ada, &bob], "all of us, @**Bob**").await;
-            let own = send(&ada, &[&ada], "*note*").await;
-            let answer = send(&bob, &[&ada], "hi @**Ada**").await;
+            let group = cleo.send_direct(&[&ada, &bob], "all of us, @**Bob**").await;
+            let own = ada.send_direct(&[&ada], "*note*").await;
+            let answer = bob.send_direct(&[&ada], "hi @**Ada**").await;
             [group, own, answer]
         })
         .await;

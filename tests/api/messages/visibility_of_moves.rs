@@ -1,6 +1,6 @@
 //! Moving messages to another channel: lost access, kept access, and audiences of the events.
 
-use super::{Place, assert_unseen, edit, message, say, subscribe};
+use super::{Place, assert_unseen, edit, message, subscribe};
 use crate::harness::{Client, Queue, START};
 use serde_json::{Value, json};
 
@@ -37,7 +37,7 @@ async fn to_a_private_channel() {
     let (guest, administrator) = (server.guest("guest").await, server.administrator("adam").await);
     subscribe(&owner, "garden", &[&both, &old, &guest]).await;
     subscribe(&owner, "shed", &[&both, &new, &guest]).await;
-    let ids = [say(&owner, garden, "lunch", "one").await, say(&owner, garden, "lunch", "two").await];
+    let ids = [owner.send(garden, "lunch", "one").await, owner.send(garden, "lunch", "two").await];
     for client in [&both, &old] {
         let star = json!({"op": "add", "flag": "starred", "messages": ids});
         client.post("/messages/flags", star).await.ok();
@@ -91,7 +91,7 @@ async fn to_a_public_channel() {
     let guest = server.guest("guest").await;
     subscribe(&owner, "shed", &[&both, &old, &guest]).await;
     subscribe(&owner, "garden", &[&both, &new]).await;
-    let ids = [say(&owner, shed, "lunch", "one").await, say(&owner, shed, "lunch", "two").await];
+    let ids = [owner.send(shed, "lunch", "one").await, owner.send(shed, "lunch", "two").await];
     let read = json!({"op": "add", "flag": "read", "messages": [ids[0]]});
     old.post("/messages/flags", read).await.ok();
     let mut queues = [listen(&both).await, listen(&old).await, listen(&new).await, listen(&guest).await];
@@ -118,7 +118,7 @@ async fn to_a_channel_where_only_receivers_read() {
     let (ada, bob) = (server.member("ada").await, server.member("bob").await);
     let vault = crate::channels::private_channel(&owner, "vault").await;
     subscribe(&owner, "garden", &[&ada]).await;
-    let id = say(&owner, garden, "lunch", "one").await;
+    let id = owner.send(garden, "lunch", "one").await;
     subscribe(&owner, "vault", &[&ada, &bob]).await;
     edit(&owner, id, json!({"stream_id": vault})).await.ok();
     assert_eq!(message(&ada, id).await["flags"], json!([]));
@@ -137,7 +137,7 @@ async fn moved_message_events_reproduce_state() {
     subscribe(&owner, "shed", &[&both]).await;
     let mut ids = Vec::new();
     for content in ["one", "two @**all**", "three"] {
-        ids.push(say(&both, garden, "lunch", content).await);
+        ids.push(both.send(garden, "lunch", content).await);
     }
     server
         .check_state_sync(&[&owner, &both, &old], async || {
