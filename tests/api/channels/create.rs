@@ -1,8 +1,6 @@
 //! `POST /channels/create`, and the parameters of new channels.
 
-use super::{
-    NO_PERMISSION, channel, channel_with, private_channel, seen, set_realm_group, set_realm_setting,
-};
+use super::{NO_PERMISSION, channel, channel_with, private_channel, seen, set_realm_group};
 use crate::harness::{START, TestServer};
 use serde_json::json;
 use teamchat::domain::groups::system::SystemGroup;
@@ -139,7 +137,7 @@ async fn every_setting_of_a_new_channel_is_kept() {
     let server = TestServer::start().await;
     let owner = server.owner().await;
     let ada = server.member("ada").await;
-    set_realm_setting(&server, "enable_spectator_access", json!(true)).await;
+    server.set_realm_setting("enable_spectator_access", json!(true)).await;
     let members = SystemGroup::Members.id();
     let value = json!({"direct_members": [ada.user_id], "direct_subgroups": [SystemGroup::Moderators.id()]});
     let settings = json!({
@@ -242,7 +240,7 @@ async fn permissions_to_create_channels() {
     ada.post("/channels/create", json!({"name": "x", "invite_only": true})).await.error(status, code, msg);
     channel(&moderator, "public").await;
 
-    set_realm_setting(&server, "enable_spectator_access", json!(true)).await;
+    server.set_realm_setting("enable_spectator_access", json!(true)).await;
     let web = json!({"name": "web", "is_web_public": true});
     moderator.post("/channels/create", &web).await.error(status, code, msg);
     channel_with(&owner, web).await;

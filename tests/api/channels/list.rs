@@ -1,6 +1,6 @@
 //! `GET /streams`, `GET /streams/{stream_id}`, `GET /get_stream_id`.
 
-use super::{NO_CHANNEL, channel, channel_with, names, private_channel, seen, set_realm_setting};
+use super::{NO_CHANNEL, channel, channel_with, names, private_channel, seen};
 use crate::harness::{Client, TestServer};
 use serde_json::{Value, json};
 use teamchat::domain::groups::system::SystemGroup;
@@ -18,7 +18,7 @@ async fn the_switches_choose_channels() {
     let (ada, bob) = (server.member("ada").await, server.member("bob").await);
     let guest = server.guest("guest").await;
     let bot = server.bot("helper", &ada).await;
-    set_realm_setting(&server, "enable_spectator_access", json!(true)).await;
+    server.set_realm_setting("enable_spectator_access", json!(true)).await;
     channel_with(&owner, json!({"name": "default", "is_default_stream": true})).await;
     channel(&bob, "public").await;
     channel_with(&owner, json!({"name": "web", "is_web_public": true})).await;

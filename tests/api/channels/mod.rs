@@ -10,10 +10,9 @@ mod update;
 
 use crate::harness::{Client, TestServer};
 use serde_json::{Value, json};
+use teamchat::domain::groups;
 use teamchat::domain::groups::setting::Owner;
 use teamchat::domain::groups::system::SystemGroup;
-use teamchat::domain::{groups, realm};
-use teamchat::http::ApiError;
 
 /// Creates a channel to which its creator is subscribed, and returns its id.
 pub async fn channel(creator: &Client, name: &str) -> i64 {
@@ -45,14 +44,6 @@ pub fn names(list: &Value) -> Vec<&str> {
 pub async fn set_realm_group(server: &TestServer, name: &'static str, group: SystemGroup) {
     let job =
         move |tx: &mut teamchat::store::Tx<'_>| groups::setting::set(tx, Owner::Realm, name, group.id());
-    server.app().writer.run(job).await.unwrap();
-}
-
-/// Changes a setting of the organization.
-pub async fn set_realm_setting(server: &TestServer, name: &'static str, value: Value) {
-    let job = move |tx: &mut teamchat::store::Tx<'_>| -> Result<(), ApiError> {
-        realm::settings::set(tx, name, &value).map(|_| ())
-    };
     server.app().writer.run(job).await.unwrap();
 }
 

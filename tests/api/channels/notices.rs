@@ -1,6 +1,6 @@
 //! Notices of the notification bot about channels.
 
-use super::{channel, channel_with, set_realm_setting};
+use super::{channel, channel_with};
 use crate::harness::{Client, TestServer};
 use crate::subscriptions::subscribe;
 use serde_json::{Value, json};
@@ -45,7 +45,7 @@ async fn new_channels_are_announced_when_asked() {
     let ada = server.member("ada").await;
     let news = channel(&ada, "news").await;
     channel_with(&ada, json!({"name": "before", "announce": true})).await;
-    set_realm_setting(&server, "new_stream_announcements_stream_id", json!(news)).await;
+    server.set_realm_setting("new_stream_announcements_stream_id", json!(news)).await;
     channel_with(&ada, json!({"name": "silent"})).await;
     let (topic, _, _) = newest(&ada, "channel", json!(news)).await;
     assert_eq!(topic, "channel events", "nothing was announced yet");
@@ -219,7 +219,7 @@ async fn names_of_channels_are_text_in_notices() {
     let (ada, bob) = (server.member("ada").await, server.member("bob").await);
     let news = channel(&ada, "news").await;
     subscribe(&bob, "news", json!({})).await.ok();
-    set_realm_setting(&server, "new_stream_announcements_stream_id", json!(news)).await;
+    server.set_realm_setting("new_stream_announcements_stream_id", json!(news)).await;
     let name = "a** @**all** [x](//e.example) #**b";
     let id = channel_with(&ada, json!({"name": name, "announce": true})).await;
     for client in [&ada, &bob] {

@@ -1,9 +1,6 @@
 //! `PATCH /streams/{stream_id}`.
 
-use super::{
-    NO_CHANNEL, NO_PERMISSION, channel, channel_with, private_channel, seen, set_realm_group,
-    set_realm_setting,
-};
+use super::{NO_CHANNEL, NO_PERMISSION, channel, channel_with, private_channel, seen, set_realm_group};
 use crate::harness::{Client, TestServer};
 use serde_json::{Value, json};
 use teamchat::domain::groups::system::SystemGroup;
@@ -207,7 +204,7 @@ async fn permissions_of_the_organization_are_asked() {
     {
         set_realm_group(&server, group, SystemGroup::Owners).await;
     }
-    set_realm_setting(&server, "enable_spectator_access", json!(true)).await;
+    server.set_realm_setting("enable_spectator_access", json!(true)).await;
     for (id, parameters) in [
         (public, json!({"is_private": true})),
         (private, json!({"is_private": false})),
@@ -219,7 +216,7 @@ async fn permissions_of_the_organization_are_asked() {
     change(&owner, public, json!({"is_web_public": true, "is_default_stream": true})).await.ok();
     let found = seen(&owner, public).await;
     assert_eq!((&found["is_web_public"], &found["invite_only"]), (&json!(true), &json!(false)));
-    set_realm_setting(&server, "moderation_request_channel_id", json!(private)).await;
+    server.set_realm_setting("moderation_request_channel_id", json!(private)).await;
     let error = change(&ada, private, json!({"is_private": false})).await;
     error.error(400, "BAD_REQUEST", "Moderation request channel must be private.");
 }
@@ -290,7 +287,7 @@ async fn change_events_reproduce_state() {
     let owner = server.owner().await;
     let (ada, bob) = (server.member("ada").await, server.member("bob").await);
     let guest = server.guest("guest").await;
-    set_realm_setting(&server, "enable_spectator_access", json!(true)).await;
+    server.set_realm_setting("enable_spectator_access", json!(true)).await;
     channel_with(&owner, json!({"name": "m", "subscribers": [guest.user_id]})).await;
     let subscribers = json!([owner.user_id, ada.user_id, guest.user_id]);
     let id = channel_with(&owner, json!({"name": "verona", "subscribers": subscribers})).await;

@@ -1,7 +1,7 @@
 //! `PATCH /messages/{message_id}`: invalid requests, permissions, and changes of content.
 
 use super::{Place, edit, message, subscribe};
-use crate::channels::{channel_with, set_realm_group, set_realm_setting};
+use crate::channels::{channel_with, set_realm_group};
 use crate::harness::START;
 use serde_json::json;
 use teamchat::domain::groups::system::SystemGroup;
@@ -78,9 +78,9 @@ async fn content_is_changed_by_its_sender_and_for_a_while() {
     server.clock.advance(1);
     let late = edit(&ada, id, json!({"content": "x"})).await;
     late.error(400, "BAD_REQUEST", "The time limit for editing this message has passed");
-    set_realm_setting(&server, "message_content_edit_limit_seconds", json!(null)).await;
+    server.set_realm_setting("message_content_edit_limit_seconds", json!(null)).await;
     edit(&ada, id, json!({"content": "whenever"})).await.ok();
-    set_realm_setting(&server, "allow_message_editing", json!(false)).await;
+    server.set_realm_setting("allow_message_editing", json!(false)).await;
     let off = edit(&ada, id, json!({"content": "x"})).await;
     off.error(400, "BAD_REQUEST", "Your organization has turned off message editing");
     edit(&ada, id, json!({"topic": "dinner"})).await.ok();

@@ -1,7 +1,6 @@
 //! `GET /messages/{message_id}/history`, and how much of it may be seen.
 
 use super::{Place, assert_unseen, edit, message, subscribe};
-use crate::channels::set_realm_setting;
 use crate::harness::START;
 use serde_json::{Value, json};
 
@@ -56,7 +55,7 @@ async fn visible_history_follows_the_organization() {
     edit(&owner, id, json!({"content": "best", "topic": "tea"})).await.ok();
     let path = format!("/messages/{id}/history");
     let policy = async |policy: &str| {
-        set_realm_setting(&server, "message_edit_history_visibility_policy", json!(policy)).await;
+        server.set_realm_setting("message_edit_history_visibility_policy", json!(policy)).await;
     };
     policy("moves").await;
     let moves: Value =
@@ -122,7 +121,7 @@ async fn history_entries_name_the_editor() {
     let found = bob.get(&path, ()).await.ok()["message_history"].clone();
     assert_eq!(crate::harness::differences(&expected, &found), [""; 0]);
     // Moves only: the contents are those of today, and the edit of content has no snapshot.
-    set_realm_setting(&server, "message_edit_history_visibility_policy", json!("moves")).await;
+    server.set_realm_setting("message_edit_history_visibility_policy", json!("moves")).await;
     let moves = bob.get(&path, json!({"allow_empty_topic_name": true})).await.ok()["message_history"].clone();
     let mut expected: Vec<Value> = expected.as_array().unwrap()[..4].to_vec();
     for snapshot in &mut expected {
@@ -136,7 +135,7 @@ async fn history_entries_name_the_editor() {
     }
     assert_eq!(moves, json!(expected));
     // A direct message has no topic.
-    set_realm_setting(&server, "message_edit_history_visibility_policy", json!("all")).await;
+    server.set_realm_setting("message_edit_history_visibility_policy", json!("all")).await;
     let direct = ada.send_direct(&[&bob], "hi").await;
     edit(&ada, direct, json!({"content": "hello"})).await.ok();
     let path = format!("/messages/{direct}/history");

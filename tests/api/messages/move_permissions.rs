@@ -1,7 +1,7 @@
 //! Permissions to move, resolve and delete: of the organization and of the channel.
 
 use super::{Place, edit, subscribe};
-use crate::channels::{set_realm_group, set_realm_setting};
+use crate::channels::set_realm_group;
 use crate::harness::{Answer, Client};
 use serde_json::{Value, json};
 use teamchat::domain::groups::system::SystemGroup;
@@ -219,7 +219,7 @@ async fn resolving_has_no_limit_of_time() {
     let Place { server, owner, garden, .. } = Place::new().await;
     let ada = server.member("ada").await;
     subscribe(&owner, "garden", &[&ada]).await;
-    set_realm_setting(&server, "move_messages_within_stream_limit_seconds", json!(100)).await;
+    server.set_realm_setting("move_messages_within_stream_limit_seconds", json!(100)).await;
     let old = owner.send(garden, "lunch", "old").await;
     server.clock.advance(121);
     let all = |topic: &str| json!({"topic": topic, "propagate_mode": "change_all"});
@@ -231,7 +231,7 @@ async fn resolving_has_no_limit_of_time() {
     // Taking the mark away and changing more is a move.
     edit(&ada, old, all("✔ lunch")).await.ok();
     edit(&ada, old, all("lunch time")).await.error(400, "BAD_REQUEST", late);
-    set_realm_setting(&server, "move_messages_within_stream_limit_seconds", json!(null)).await;
+    server.set_realm_setting("move_messages_within_stream_limit_seconds", json!(null)).await;
     edit(&ada, old, all("lunch time")).await.ok();
 }
 
@@ -241,7 +241,7 @@ async fn move_time_limit_counts_visible_messages() {
     let Place { server, owner, .. } = Place::new().await;
     let ada = server.member("ada").await;
     let vault = crate::channels::private_channel(&owner, "vault").await;
-    set_realm_setting(&server, "move_messages_within_stream_limit_seconds", json!(100)).await;
+    server.set_realm_setting("move_messages_within_stream_limit_seconds", json!(100)).await;
     owner.send(vault, "lunch", "before Ada came").await;
     server.clock.advance(200);
     subscribe(&owner, "vault", &[&ada]).await;

@@ -1,7 +1,7 @@
 //! Moving messages to another topic of their channel.
 
 use super::{Place, assert_unseen, contents, edit, message, subscribe};
-use crate::channels::{set_realm_group, set_realm_setting};
+use crate::channels::set_realm_group;
 use crate::harness::START;
 use serde_json::json;
 use teamchat::domain::groups::system::SystemGroup;
@@ -67,8 +67,8 @@ async fn moving_needs_permission_within_a_time_limit() {
     let (ada, mia) = (server.member("ada").await, server.moderator("mia").await);
     subscribe(&owner, "garden", &[&ada, &mia]).await;
     subscribe(&owner, "shed", &[&ada, &mia]).await;
-    set_realm_setting(&server, "move_messages_within_stream_limit_seconds", json!(100)).await;
-    set_realm_setting(&server, "move_messages_between_streams_limit_seconds", json!(50)).await;
+    server.set_realm_setting("move_messages_within_stream_limit_seconds", json!(100)).await;
+    server.set_realm_setting("move_messages_between_streams_limit_seconds", json!(50)).await;
     let old = owner.send(garden, "lunch", "old").await;
     server.clock.advance(60);
     let young = owner.send(garden, "lunch", "young").await;
@@ -239,10 +239,10 @@ async fn the_empty_topic_goes_where_the_policies_let_it() {
         edit(&owner, id, json!({ "topic": topic })).await.error(400, "BAD_REQUEST", required);
     }
     // The organization's policy is for channels without one of their own.
-    set_realm_setting(&server, "topics_policy", json!("disable_empty_topic")).await;
+    server.set_realm_setting("topics_policy", json!("disable_empty_topic")).await;
     edit(&owner, id, json!({"stream_id": garden, "topic": ""})).await.error(400, "BAD_REQUEST", required);
     edit(&owner, id, json!({"stream_id": open, "topic": ""})).await.ok();
-    set_realm_setting(&server, "topics_policy", json!("allow_empty_topic")).await;
+    server.set_realm_setting("topics_policy", json!("allow_empty_topic")).await;
     edit(&owner, id, json!({"stream_id": garden})).await.ok();
     assert_eq!(message(&owner, id).await["subject"], "");
 }

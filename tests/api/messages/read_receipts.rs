@@ -1,7 +1,6 @@
 //! `GET /messages/{message_id}/read_receipts`.
 
 use super::{Place, subscribe};
-use crate::channels::set_realm_setting;
 use crate::harness::Client;
 use serde_json::{Value, json};
 
@@ -38,7 +37,7 @@ async fn read_receipts_list_readers() {
         let answer = client.get(&format!("/messages/{id}/read_receipts"), ()).await;
         answer.error(400, "BAD_REQUEST", "Invalid message(s)");
     }
-    set_realm_setting(&server, "enable_read_receipts", json!(false)).await;
+    server.set_realm_setting("enable_read_receipts", json!(false)).await;
     let off = ada.get(&format!("/messages/{id}/read_receipts"), ()).await;
     off.error(400, "BAD_REQUEST", "Read receipts are disabled in this organization.");
 }
