@@ -310,9 +310,8 @@ async fn groups_and_invitations(walk: &mut Walk, ada: &Client, eve: &Client) {
     walk.expect("DELETE /invites/{invite_id}", revoked, "invitation_revoked").await;
     let revoked = ada.delete(&format!("/invites/multiuse/{}", id_of(true)), ()).await;
     walk.expect("DELETE /invites/multiuse/{invite_id}", revoked, "invitation_revoked").await;
-    let message = json!({"type": "direct", "to": [walk.owner.user_id], "content": "hello"});
-    let sent = ada.post("/messages", message).await.ok();
-    let deleted = walk.owner.clone().delete(&format!("/messages/{}", sent["id"]), ()).await;
+    let id = ada.send_direct(&[&walk.owner], "hello").await;
+    let deleted = walk.owner.clone().delete(&format!("/messages/{id}"), ()).await;
     walk.expect("DELETE /messages/{message_id}", deleted, "message_deleted").await;
 }
 

@@ -331,8 +331,7 @@ async fn events_tell_the_links_of_a_topic() {
     change(&owner, id, json!({"topic": "✔ #8"})).await;
     let events = queue.events().await;
     assert_eq!(events[0]["topic_links"], link("8"));
-    let direct = json!({"type": "direct", "to": [owner.user_id], "content": "#9"});
-    ada.post("/messages", direct).await.ok();
+    ada.send_direct(&[&owner], "#9").await;
     let events = queue.expect_kinds(&["message"]).await;
     assert_eq!(events[0]["message"]["topic_links"], json!([]));
 }

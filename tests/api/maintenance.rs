@@ -376,10 +376,8 @@ async fn the_growth_of_the_last_30_days_says_how_long_the_disk_lasts() {
     let server = TestServer::start().await;
     let ada = server.member("ada").await;
     let send = async |copies: u32| {
-        let to = format!("[{}]", ada.user_id);
-        let message = json!({"type": "direct", "to": to, "content": "long ".repeat(1000)});
-        let sent = ada.post("/messages", message).await.ok();
-        server.add_copies(sent["id"].as_i64().unwrap(), copies).await;
+        let id = ada.send_direct(&[&ada], &"long ".repeat(1000)).await;
+        server.add_copies(id, copies).await;
     };
     let status = async || server.command(Command::Status).await;
     send(2000).await;

@@ -95,9 +95,8 @@ async fn derived_channel_values_follow_from_messages() {
     let ada = server.member("ada").await;
     let id = channel(&ada, "verona").await;
     server.clock.advance(10 * 24 * 60 * 60);
-    let send = json!({"type": "channel", "to": id, "topic": "lunch", "content": "hi"});
     for _ in 0..10 {
-        ada.post("/messages", &send).await.ok();
+        ada.send(id, "lunch", "hi").await;
     }
     let stream = seen(&ada, id).await;
     assert_eq!(stream["first_message_id"], json!(1), "the notice of the notification bot");
@@ -113,11 +112,10 @@ async fn lists_of_channels_have_the_traffic_of_the_last_hour() {
     let ada = server.member("ada").await;
     let id = channel(&ada, "verona").await;
     server.clock.advance(10 * 24 * 60 * 60);
-    let send = json!({"type": "channel", "to": id, "topic": "lunch", "content": "hi"});
     // Ten messages in ten days, and the notice of the notification bot before them.
     for (hours, traffic) in [(0, 7), (0, 7), (1, 21)] {
         for _ in 0..10 {
-            ada.post("/messages", &send).await.ok();
+            ada.send(id, "lunch", "hi").await;
         }
         server.clock.advance(hours * 60 * 60);
         let streams = ada.get("/streams", ()).await.ok();

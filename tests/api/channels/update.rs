@@ -229,8 +229,7 @@ async fn empty_topic_only_requires_no_other_topics() {
     let parameters =
         json!({"name": "verona", "topics_policy": "empty_topic_only", "subscribers": [ada.user_id]});
     let id = channel_with(&ada, parameters).await;
-    let send = |topic: &str| json!({"type": "channel", "to": id, "topic": topic, "content": "hi"});
-    ada.post("/messages", send("")).await.ok();
+    ada.send(id, "", "hi").await;
     let only = json!({"topics_policy": "empty_topic_only"});
     change(&ada, id, json!({"topics_policy": "inherit"})).await.ok();
     // The notice of the change is in a named topic, until it is moved.
@@ -242,7 +241,7 @@ async fn empty_topic_only_requires_no_other_topics() {
     ada.patch(&format!("/messages/{}", notice["id"]), moved).await.ok();
     change(&ada, id, only.clone()).await.ok();
     change(&ada, id, json!({"topics_policy": "allow_empty_topic"})).await.ok();
-    ada.post("/messages", send("lunch")).await.ok();
+    ada.send(id, "lunch", "hi").await;
     let msg = "To enable this configuration, all messages in this channel must be in the general chat topic. \
                Consider renaming other topics to general chat.";
     change(&ada, id, only).await.error(400, "BAD_REQUEST", msg);

@@ -13,8 +13,7 @@ async fn contradictory_parameters_are_refused_as_published() {
     let Place { server, owner, garden, shed } = Place::new().await;
     let ada = server.member("ada").await;
     let id = owner.send(garden, "lunch", "hi").await;
-    let direct = json!({"type": "direct", "to": [ada.user_id], "content": "psst"});
-    let direct = owner.post("/messages", direct).await.ok()["id"].as_i64().unwrap();
+    let direct = owner.send_direct(&[&ada], "psst").await;
     let bad = (400, "BAD_REQUEST");
     for (id, changes, (status, code), msg) in [
         (id, json!({}), bad, "Nothing to change"),

@@ -27,8 +27,7 @@ async fn read_receipts_list_readers() {
     let unread = json!({"op": "remove", "flag": "read", "messages": [id]});
     ada.post("/messages/flags", unread).await.ok();
     assert_eq!(receipts(&bob, id).await, json!([]));
-    let direct = json!({"type": "direct", "to": [bob.user_id], "content": "psst"});
-    let direct = owner.post("/messages", direct).await.ok()["id"].as_i64().unwrap();
+    let direct = owner.send_direct(&[&bob], "psst").await;
     let read = json!({"op": "add", "flag": "read", "messages": [direct]});
     bob.post("/messages/flags", read).await.ok();
     assert_eq!(receipts(&owner, direct).await, json!([bob.user_id]));

@@ -288,8 +288,7 @@ async fn contents_are_trimmed_at_their_end_and_shortened() {
         (&"é".repeat(limit), "é".repeat(limit)),
         (&"é".repeat(limit + 1), "é".repeat(limit - 20) + "\n[message truncated]"),
     ] {
-        let message = json!({"type": "direct", "to": [ada.user_id], "content": content});
-        let id = ada.post("/messages", message).await.ok()["id"].clone();
+        let id = ada.send_direct(&[&ada], content).await;
         let raw = ada.get(&format!("/messages/{id}"), ()).await.ok()["raw_content"].clone();
         assert_eq!(raw, expected);
     }

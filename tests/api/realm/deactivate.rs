@@ -41,8 +41,7 @@ async fn deactivated_organizations_delay_due_messages() {
     let message = json!({"type": "direct", "to": [owner.user_id], "content": "later",
         "scheduled_delivery_timestamp": START + 60});
     owner.post("/scheduled_messages", message).await.ok();
-    let sent = json!({"type": "direct", "to": [owner.user_id], "content": "remember"});
-    let id = owner.post("/messages", sent).await.ok()["id"].clone();
+    let id = owner.send_direct(&[&owner], "remember").await;
     let reminder = json!({"message_id": id, "scheduled_delivery_timestamp": START + 60});
     owner.post("/reminders", reminder).await.ok();
     owner.post("/realm/deactivate", ()).await.ok();

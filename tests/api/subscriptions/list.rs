@@ -50,8 +50,7 @@ async fn subscribers_are_named_as_asked() {
     dan.post("/users/me/presence", &[("status", "idle")]).await.ok();
     let everybody = json!([ada.user_id, bob.user_id, cleo.user_id, bot.user_id, dan.user_id]);
     let id = channel_with(&ada, json!({"name": "verona", "subscribers": everybody})).await;
-    let send = json!({"type": "channel", "to": id, "topic": "t", "content": "hi"});
-    ada.post("/messages", send).await.ok();
+    ada.send(id, "t", "hi").await;
     let mut listening = cleo.register(json!({"event_types": [], "fetch_event_types": []})).await;
     listening.ignore();
     let partial = json!([ada.user_id, cleo.user_id, bot.user_id, dan.user_id]);

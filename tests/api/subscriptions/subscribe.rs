@@ -349,8 +349,7 @@ async fn messages_are_received_during_subscriptions_only() {
     let id = private_channel(&ada, "private").await;
     let mut seen = Vec::new();
     for step in 0..4 {
-        let send = json!({"type": "channel", "to": id, "topic": "t", "content": "hi"});
-        let message = ada.post("/messages", send).await.ok()["id"].as_i64().unwrap();
+        let message = ada.send(id, "t", "hi").await;
         if step % 2 == 0 {
             subscribe(&ada, "private", json!({"principals": [bob.user_id]})).await.ok();
             // Leaving and coming back at once is one stay.

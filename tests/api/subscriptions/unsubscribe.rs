@@ -158,8 +158,7 @@ async fn unsubscribing_clears_unread_messages() {
     let two = channel_with(&ada, json!({"name": "two", "subscribers": everybody})).await;
     let mut ids = Vec::new();
     for stream in [two, one, one] {
-        let send = json!({"type": "channel", "to": stream, "topic": "t", "content": "hi"});
-        ids.push(ada.post("/messages", send).await.ok()["id"].as_i64().unwrap());
+        ids.push(ada.send(stream, "t", "hi").await);
     }
     let read = json!({"messages": [ids[0], 1, 2], "op": "add", "flag": "read"});
     bob.post("/messages/flags", &read).await.ok();

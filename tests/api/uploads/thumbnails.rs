@@ -176,8 +176,7 @@ async fn an_animation_moves_in_the_message() {
     let url = upload(&ada, "anim.gif", &file).await;
     let thumbnail =
         format!("{}/840x560-anim.webp", url.replace("/user_uploads/", "/user_uploads/thumbnail/"));
-    let message = json!({"type": "direct", "to": [bob.user_id], "content": format!("[]({url})")});
-    let id = ada.post("/messages", message).await.ok()["id"].as_i64().unwrap();
+    let id = ada.send_direct(&[&bob], &format!("[]({url})")).await;
     let shown = bob.message(id).await["content"].clone();
     let image = format!(
         "<img data-animated=\"true\" data-original-content-type=\"image/gif\" data-original-dimensions=\"60x40\" \
