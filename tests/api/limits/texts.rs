@@ -1,6 +1,6 @@
-//! Limits on the length of stored texts.
+//! Limits on the length of stored texts: of one, and of all texts of a user.
 
-use crate::harness::TestServer;
+use crate::harness::{Answer, Client, START, TestServer};
 use reqwest::Method;
 use serde_json::{Value, json};
 use teamchat::domain::limits;
@@ -200,4 +200,111 @@ async fn configurations_have_a_length() {
     let path = format!("/realm/profile_fields/{}", made["id"]);
     let longer = json!({"field_data": field(limit + 1)["field_data"]});
     owner.patch(&path, longer).await.error(400, "BAD_REQUEST", &msg);
+}
+
+/// Clients get all of a kind in one answer.
+#[tokio::test]
+async fn stored_text_of_a_user_is_limited() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let channel = server.channel("channel", &[&ada]).await;
+    let message_id = ada.send(channel, "topic", "hello").await;
+    // Less than the limit by some bytes, with a past that would take long to make.
+    let room = 40;
+    let length = limits::MAX_OWNED_LENGTH - room;
+    let (user, text) = (ada.user_id, format!("replace(hex(zeroblob({})), '0', 'a')", length / 2));
+    server
+        .sql(&format!(
+            "INSERT INTO draft (user_id, topic, content, last_edit_time) SELECT {user}, '', {text}, 0;
+             INSERT INTO saved_snippet (user_id, title, content, date_created) SELECT {user}, 't', {text}, 0;
+             INSERT INTO scheduled_message (sender_id, user_ids, topic, content, rendered_content,
+                 scheduled_delivery_timestamp, client, read_by_sender, origin)
+             SELECT {user}, '[{user}]', '', {text}, '', 1900000000, 'x', 1, '';
+             INSERT INTO reminder (user_id, message_id, note, content, rendered_content,
+                 scheduled_delivery_timestamp, origin) SELECT {user}, 1, '', '', {text}, 1900000000, '';"
+        ))
+        .await;
+    let at = START + 3600;
+    let long = "b".repeat(50);
+    let refused = |answer: Answer, what: &str| {
+        let msg = format!("Too much text in {what} (limit: {} bytes)", limits::MAX_OWNED_LENGTH);
+        answer.error(400, "BAD_REQUEST", &msg);
+    };
+    let draft = |content: &str| json!({"type": "", "to": [], "topic": "", "content": content});
+    let made = ada.post("/drafts", json!({"drafts": [draft("short")]})).await.ok();
+    refused(ada.post("/drafts", json!({"drafts": [draft(&long)]})).await, "drafts");
+    let path = format!("/drafts/{}", made["ids"][0]);
+    refused(ada.patch(&path, json!({"draft": draft(&long)})).await, "drafts");
+    ada.patch(&path, json!({"draft": draft("other")})).await.ok();
+
+    let made = ada.post("/saved_snippets", json!({"title": "t", "content": "short"})).await.ok();
+    refused(ada.post("/saved_snippets", json!({"title": "t", "content": long})).await, "saved snippets");
+    let path = format!("/saved_snippets/{}", made["saved_snippet_id"]);
+    refused(ada.patch(&path, json!({"content": long})).await, "saved snippets");
+
+    let scheduled = |content: &str| json!({"type": "direct", "to": [user], "content": content, "scheduled_delivery_timestamp": at});
+    let made = ada.post("/scheduled_messages", scheduled("short")).await.ok();
+    refused(ada.post("/scheduled_messages", scheduled(&long)).await, "scheduled messages");
+    let path = format!("/scheduled_messages/{}", made["scheduled_message_id"]);
+    refused(ada.patch(&path, json!({"content": long})).await, "scheduled messages");
+
+    let reminder = json!({"message_id": message_id, "scheduled_delivery_timestamp": at});
+    refused(ada.post("/reminders", reminder).await, "reminders");
+}
+
+/// All users receive the descriptions of all channels.
+#[tokio::test]
+async fn the_html_of_a_description_has_a_length() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let create = async |name: &str, description: &str| {
+        ada.post("/channels/create", json!({"name": name, "description": description, "subscribers": []}))
+            .await
+    };
+    create("plain", &"a".repeat(limits::MAX_STREAM_DESCRIPTION_LENGTH)).await.ok();
+    create("emoji", &":tada:".repeat(limits::MAX_STREAM_DESCRIPTION_LENGTH / 6)).await.ok();
+    let formula = format!("$${}$$", "\\frac{x}{y}".repeat(90));
+    create("formula", &formula).await.error(400, "BAD_REQUEST", "Unable to render message");
+}
+
+/// They count for the channel's creator, even if others write them.
+#[tokio::test]
+async fn the_descriptions_of_the_channels_of_one_creator_have_a_length() {
+    let server = TestServer::start().await;
+    let (owner, ada, bob) = (server.owner().await, server.member("ada").await, server.member("bob").await);
+    let create = async |client: &Client, name: &str, description: &str| {
+        let channel = json!({"name": name, "description": description, "subscribers": []});
+        client.post("/channels/create", channel).await
+    };
+    let channel = create(&ada, "first", "").await.ok()["id"].clone();
+    let empty = create(&ada, "second", "").await.ok()["id"].clone();
+    let path = |id: &Value| format!("/streams/{id}");
+    // Less than the limit by some bytes.
+    let length = limits::MAX_DESCRIPTIONS_OF_CREATOR - 100;
+    server
+        .sql(&format!(
+            "UPDATE stream SET rendered_description = replace(hex(zeroblob({})), '0', 'a') WHERE stream_id = {channel}",
+            length / 2
+        ))
+        .await;
+    let refused = |answer: Answer| {
+        let limit = limits::MAX_DESCRIPTIONS_OF_CREATOR;
+        let msg = format!("Too much text in descriptions of one creator's channels (limit: {limit} bytes)");
+        answer.error(400, "BAD_REQUEST", &msg);
+    };
+    let long = json!({"description": "b".repeat(50)});
+    create(&ada, "third", "short").await.ok();
+    refused(create(&ada, "fourth", &"b".repeat(50)).await);
+    let subscriptions = json!({"subscriptions": [{"name": "fourth", "description": "b".repeat(50)}]});
+    refused(ada.post("/users/me/subscriptions", subscriptions).await);
+    refused(ada.patch(&path(&empty), &long).await);
+    refused(owner.patch(&path(&empty), &long).await);
+    ada.patch(&path(&empty), json!({"description": "short"})).await.ok();
+    create(&bob, "fifth", &"b".repeat(50)).await.ok();
+    // A value above the limit can be shortened, and other properties can be changed.
+    server
+        .sql(&format!("UPDATE stream SET description = '{}' WHERE stream_id = {empty}", "b".repeat(200)))
+        .await;
+    ada.patch(&path(&empty), json!({"new_name": "other"})).await.ok();
+    ada.patch(&path(&empty), &long).await.ok();
 }
