@@ -3,6 +3,7 @@
 mod accounts;
 mod languages;
 mod links;
+mod new_address;
 mod queue;
 pub mod sink;
 
@@ -240,6 +241,11 @@ async fn letters_are_deleted_when_the_server_starts_without_a_mail_server() {
 /// The password of a person, as the login takes it.
 async fn log_in(server: &TestServer, email: &str, password: &str) -> u16 {
     server.anonymous().post("/fetch_api_key", &[("username", email), ("password", password)]).await.status
+}
+
+/// The addresses that are known to be those of their users.
+async fn proven(server: &TestServer) -> Vec<String> {
+    server.column("SELECT delivery_email FROM user WHERE is_email_proven ORDER BY user_id").await
 }
 
 /// The owner's real email.
