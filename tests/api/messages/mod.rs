@@ -1,6 +1,7 @@
 //! Messages.
 
 mod bounds;
+mod bounds_of_reading;
 mod delete;
 mod edit;
 mod edited_events;
