@@ -14,8 +14,8 @@ use teamchat::domain::audit;
 use teamchat::domain::search::purge;
 use teamchat::domain::search::purge::Candidates;
 use teamchat::http::ApiResult;
+use teamchat::scheduler;
 use teamchat::store::{BackgroundFigures, StoreError, Tx};
-use teamchat::{events, scheduler};
 
 const HOUR: i64 = 60 * 60;
 const DAY: i64 = 24 * HOUR;
@@ -217,7 +217,7 @@ async fn each_kind_of_background_work_is_divided() {
     server.set_realm_setting("message_retention_days", json!(1)).await;
     server.remove_expired().await;
     scheduler::settle(&app).await;
-    events::run_maintenance(&app.hub, &app.writer, &app.clock).await;
+    server.maintain().await;
     audit::prune_old(&app).await.unwrap();
 
     let all = json!({"anchor": "newest", "num_before": 100, "num_after": 0});

@@ -4,19 +4,12 @@
 use crate::harness::{Queue, START, TestServer};
 use serde_json::json;
 use teamchat::app::Options;
-use teamchat::events;
 use teamchat::types::Role;
 
 const MINUTE: i64 = 60;
 
 /// Ten minutes ahead, and two days back.
 const JUMPS: [i64; 2] = [10 * MINUTE, -2 * 24 * 60 * MINUTE];
-
-/// Runs the maintenance of one minute.
-async fn maintain(server: &TestServer) {
-    let app = server.app();
-    events::run_maintenance(&app.hub, &app.writer, &app.clock).await;
-}
 
 #[tokio::test]
 async fn clock_jumps_do_not_expire_queues() {
@@ -28,9 +21,9 @@ async fn clock_jumps_do_not_expire_queues() {
         let waiting = ada.register(json!({"event_types": ["message"]})).await;
         let poll = waiting.waiting_poll().await;
         server.clock.set_wall(START + jump);
-        maintain(&server).await;
+        server.maintain().await;
         server.clock.advance(10 * MINUTE);
-        maintain(&server).await;
+        server.maintain().await;
         let sent = async {
             ada.send_direct(&[&ada], "hello").await;
         };
@@ -40,7 +33,7 @@ async fn clock_jumps_do_not_expire_queues() {
         let heard = async |queue: &mut Queue| queue.expect_kinds(&["message"]).await;
         heard(&mut polled).await;
         server.clock.advance(1);
-        maintain(&server).await;
+        server.maintain().await;
         polled.expect_nothing().await;
         let refusal = format!("Bad event queue ID: {}", idle.queue_id);
         ada.get("/events", idle.poll(true)).await.error(400, "BAD_EVENT_QUEUE_ID", &refusal);

@@ -5,7 +5,7 @@ use hyper::Method;
 use serde_json::{Value, json};
 use teamchat::app::Options;
 use teamchat::domain::audit;
-use teamchat::{events, scheduler};
+use teamchat::scheduler;
 
 const HOUR: i64 = 60 * 60;
 
@@ -261,7 +261,7 @@ async fn left_of(deleted: &[&str], options: Options, time: i64) -> Vec<String> {
     let app = std::sync::Arc::clone(place.server.app());
     place.server.clock.advance(time);
     scheduler::settle(&app).await;
-    events::run_maintenance(&app.hub, &app.writer, &app.clock).await;
+    place.server.maintain().await;
     audit::prune_old(&app).await.unwrap();
     let search = json!({"anchor": "newest", "num_before": 1, "num_after": 0,
         "narrow": [{"operator": "search", "operand": &kept[..5]}]});

@@ -55,6 +55,7 @@ use teamchat::domain::realm::DUMMY_DOMAIN;
 use teamchat::domain::rows::user::UserRow;
 use teamchat::domain::users::passwords;
 use teamchat::domain::{accounts, keys};
+use teamchat::events;
 use teamchat::http::ApiResult;
 use teamchat::server::{Engine, ListenAddress, Server};
 use teamchat::store::{DatabaseCopy, StoreError, Tx};
@@ -174,6 +175,12 @@ impl TestServer {
         self.running = None;
         self.run().await;
         drop(before);
+    }
+
+    /// Runs the maintenance of event queues of one minute.
+    pub async fn maintain(&self) {
+        let app = self.app();
+        events::run_maintenance(&app.hub, &app.writer, &app.clock).await;
     }
 
     /// The file.

@@ -4,15 +4,8 @@ use super::ping;
 use crate::harness::{Blocked, Queue, START, TestServer, until};
 use serde_json::json;
 use teamchat::api::drafts::DraftRemoved;
-use teamchat::events;
 
 const TEN_MINUTES: i64 = 600;
-
-/// Runs the maintenance of one minute.
-async fn maintain(server: &TestServer) {
-    let app = server.app();
-    events::run_maintenance(&app.hub, &app.writer, &app.clock).await;
-}
 
 impl Queue {
     /// The queue has expired; its client has to register again.
@@ -35,7 +28,7 @@ async fn a_client_that_hangs_up_leaves_no_queue() {
     blocked.end().await;
     server.hang_up(&ada, ("GET /api/v1/events", form), || !hub.is_empty()).await;
     until(|| hub.is_empty()).await;
-    maintain(&server).await;
+    server.maintain().await;
     assert_eq!(server.column("SELECT queue_id FROM event_queue").await, [""; 0]);
 }
 
@@ -47,11 +40,11 @@ async fn idle_queues_expire_after_ten_minutes() {
     let idle = ada.register(()).await;
     let mut polled = ada.register(()).await;
     server.clock.advance(TEN_MINUTES);
-    maintain(&server).await;
+    server.maintain().await;
     polled.expect_nothing().await;
     assert_eq!(server.column("SELECT queue_id FROM event_queue").await.len(), 2, "just in time");
     server.clock.advance(1);
-    maintain(&server).await;
+    server.maintain().await;
     idle.expect_gone(&ada).await;
     assert_eq!(server.column("SELECT queue_id FROM event_queue").await, [polled.queue_id.as_str()]);
     polled.expect_nothing().await;
@@ -82,14 +75,14 @@ async fn clients_choose_the_lifetime_of_queues() {
     let mut since = 0;
     for (gone, after) in [60, TEN_MINUTES, HOUR, 12 * HOUR, WEEK].into_iter().enumerate() {
         server.clock.advance(after - since);
-        maintain(&server).await;
+        server.maintain().await;
         assert_eq!(
             server.column("SELECT queue_id FROM event_queue").await.len(),
             all.len() - gone,
             "{after}"
         );
         server.clock.advance(1);
-        maintain(&server).await;
+        server.maintain().await;
         all[gone].expect_gone(&ada).await;
         since = after + 1;
     }
@@ -99,7 +92,7 @@ async fn clients_choose_the_lifetime_of_queues() {
         ada.register(json!({"idle_queue_timeout": "\"mobile\"", "event_types": ["drafts"]})).await;
     server.restart().await;
     server.clock.advance(11 * HOUR);
-    maintain(&server).await;
+    server.maintain().await;
     server.ping(&[&ada], 1, true).await;
     mobile.expect(&[ping(1)]).await;
     let wrong = "idle_queue_timeout is neither a number of seconds nor \"mobile\"";
@@ -116,12 +109,12 @@ async fn setting_the_clock_expires_no_queue() {
     let ada = server.member("ada").await;
     let mut queue = ada.register(()).await;
     server.clock.set_wall(START + 365 * 24 * 3600);
-    maintain(&server).await;
+    server.maintain().await;
     server.ping(&[&ada], 1, true).await;
     queue.expect(&[ping(1)]).await;
     server.clock.set_wall(START - 365 * 24 * 3600);
     server.clock.advance(TEN_MINUTES + 1);
-    maintain(&server).await;
+    server.maintain().await;
     queue.expect_gone(&ada).await;
 }
 
@@ -165,7 +158,7 @@ async fn waiting_polls_keep_queues_alive() {
     let queue = ada.register(()).await;
     let waiting = queue.waiting_poll().await;
     server.clock.advance(10 * TEN_MINUTES);
-    maintain(&server).await;
+    server.maintain().await;
     let receivers = [&ada];
     let (answer, ()) = tokio::join!(waiting, server.ping(&receivers, 1, true));
     let last = answer.ok()["events"][0]["id"].clone();
@@ -244,7 +237,7 @@ async fn event_numbers_are_never_used_again() {
             server.restart().await;
         }
         // An empty log does not start again at 1 either.
-        maintain(&server).await;
+        server.maintain().await;
         server.sql("DELETE FROM event").await;
     }
 }
@@ -275,13 +268,13 @@ async fn log_keeps_events_of_active_queues() {
         server.ping(&[&ada, &bob], number, true).await;
     }
     quick.expect(&[ping(1), ping(2), ping(3)]).await;
-    maintain(&server).await;
+    server.maintain().await;
     assert_eq!(server.column(logged).await, ["1", "2", "3"], "one queue has not asked yet");
     server.crash().await;
     let events = slow.expect(&[ping(1), ping(2), ping(3)]).await;
     server.ping(&[&bob], 4, true).await;
     quick.expect(&[ping(4)]).await;
-    maintain(&server).await;
+    server.maintain().await;
     assert_eq!(server.column(logged).await, ["4"], "what both acknowledged is gone");
 
     // A number that was trimmed is still one that the client may name.
@@ -319,7 +312,7 @@ async fn large_audiences_are_stored_once_and_go_with_their_events() {
     queue.expect_nothing().await;
     server.app().hub.drain_dirty_positions();
     server.clock.advance(2 * TEN_MINUTES);
-    maintain(&server).await;
+    server.maintain().await;
     assert_eq!(server.column("SELECT count(*) FROM event_audience").await, ["0"]);
     queue.expect_gone(&clients[29]).await;
 }
@@ -418,7 +411,7 @@ async fn acknowledgements_are_saved_periodically_and_at_shutdown() {
     server.ping(&[&ada], 1, true).await;
     let first = queue.expect(&[ping(1)]).await[0]["id"].to_string();
     assert_ne!(saved(&server).await, [first.as_str()]);
-    maintain(&server).await;
+    server.maintain().await;
     assert_eq!(saved(&server).await, [first.as_str()]);
     server.ping(&[&ada], 2, true).await;
     let second = queue.expect(&[ping(2)]).await[0]["id"].to_string();

@@ -4,18 +4,11 @@ use crate::harness::{Client, Queue, TestServer};
 use serde_json::{Value, json};
 use teamchat::commands::{Command, Place, Purge, Purged};
 use teamchat::domain::purge::Kind;
-use teamchat::events;
 
 const DAY: i64 = 24 * 60 * 60;
 
 /// A text that is nowhere else.
 const SECRET: &str = "xqsecretzk";
-
-/// Runs the maintenance of one minute.
-async fn maintain(server: &TestServer) {
-    let app = server.app();
-    events::run_maintenance(&app.hub, &app.writer, &app.clock).await;
-}
 
 /// A queue for some types of events that lives for a week without polls.
 async fn listen(client: &Client, types: &[&str]) -> Queue {
@@ -58,7 +51,7 @@ async fn deleted_messages_are_not_delivered_and_not_in_the_file() {
     let last = bob.send(garden, "soup", "the last").await;
     server.clock.advance(5 * DAY);
     teamchat::scheduler::settle(server.app()).await;
-    maintain(&server).await;
+    server.maintain().await;
     assert_eq!(message_ids(&of_messages.events().await), [kept, last]);
     of_edits.expect_nothing().await;
     let deleted = of_deletions.expect_kinds(&["delete_message"; 3]).await;
@@ -174,7 +167,7 @@ async fn a_queue_for_drafts_keeps_no_edits_of_others() {
     for number in 0..60 {
         owner.patch(&format!("/messages/{id}"), json!({"content": format!("edit {number}")})).await.ok();
     }
-    maintain(&server).await;
+    server.maintain().await;
     let edits = "SELECT count(*) FROM event WHERE type = 'update_message'";
     assert!(matches!(server.column(edits).await[0].as_str(), "0" | "1"), "the newest event stays");
     assert_eq!(server.column("SELECT count(*) FROM event WHERE type = 'drafts'").await, ["1"]);
@@ -183,7 +176,7 @@ async fn a_queue_for_drafts_keeps_no_edits_of_others() {
     for number in 0..3 {
         owner.patch(&format!("/messages/{id}"), json!({"content": format!("more {number}")})).await.ok();
     }
-    maintain(&server).await;
+    server.maintain().await;
     of_edits.expect_kinds(&["update_message"; 3]).await;
     of_drafts.expect_kinds(&["drafts/add"]).await;
 }
