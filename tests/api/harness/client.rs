@@ -1,6 +1,8 @@
 //! One user's way to the server, and the answers.
 
 use super::{Endpoint, Queue, description};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use reqwest::header::HeaderMap;
 use reqwest::{Method, RequestBuilder};
 use serde_json::Value;
@@ -63,6 +65,12 @@ impl Client {
     #[must_use]
     pub fn in_browser(&self, session: Option<String>) -> Self {
         Self { api_key: None, browser: Some(session), ..self.clone() }
+    }
+
+    /// The line of a request with the user's key.
+    pub fn authorization(&self) -> String {
+        let pair = format!("{}:{}", self.email, self.api_key.as_deref().unwrap());
+        format!("Authorization: Basic {}\r\n", STANDARD.encode(pair))
     }
 
     /// The server behind the address; `None` while it is stopped.

@@ -1,8 +1,6 @@
 //! Clients that hang up before the response.
 
 use super::{Client, TestServer, until};
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream};
 
@@ -10,11 +8,10 @@ impl TestServer {
     /// Sends a form, and hangs up when a condition holds. `line` is the method and the path. Returns when the server has ended
     /// the request.
     pub async fn hang_up(&self, client: &Client, (line, form): (&str, &str), when: impl Fn() -> bool) {
-        let pair = format!("{}:{}", client.email, client.api_key.as_deref().unwrap());
-        let credentials = STANDARD.encode(pair);
         let request = format!(
-            "{line} HTTP/1.1\r\nHost: x\r\nAuthorization: Basic {credentials}\r\n\
-             Content-Type: application/x-www-form-urlencoded\r\nContent-Length: {}\r\n\r\n{form}",
+            "{line} HTTP/1.1\r\nHost: x\r\n{}Content-Type: application/x-www-form-urlencoded\r\n\
+             Content-Length: {}\r\n\r\n{form}",
+            client.authorization(),
             form.len()
         );
         let mut stream = TcpStream::connect(self.address()).unwrap();

@@ -1,8 +1,6 @@
 //! Requests that no HTTP library would send.
 
 use crate::harness::{Client, TestServer};
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -28,12 +26,6 @@ fn exchange_on(stream: &mut TcpStream, request: &[u8]) -> (u16, String, String) 
     let mut body = vec![0; length.parse().unwrap()];
     stream.read_exact(&mut body).unwrap();
     (status, head, String::from_utf8(body).unwrap())
-}
-
-/// The line with a user's credentials.
-fn authorization(client: &Client) -> String {
-    let pair = format!("{}:{}", client.email, client.api_key.as_deref().unwrap());
-    format!("Authorization: Basic {}\r\n", STANDARD.encode(pair))
 }
 
 /// An error of this status and text, in JSON.
@@ -135,7 +127,7 @@ async fn giant_bodies_are_refused_before_and_while_they_come() {
     let server = TestServer::start().await;
     let ada = server.member("ada").await;
     let too_large = "Request body is too large";
-    let head = format!("POST /api/v1/register HTTP/1.1\r\nHost: x\r\n{}", authorization(&ada));
+    let head = format!("POST /api/v1/register HTTP/1.1\r\nHost: x\r\n{}", ada.authorization());
     let announced = format!("{head}Content-Length: 1048577\r\n\r\n");
     expect(&server, announced.as_bytes(), 413, too_large);
     let announced = format!("{head}Content-Length: 99999999999999\r\nExpect: 100-continue\r\n\r\n");
@@ -166,10 +158,10 @@ async fn credentials_are_judged_before_the_body() {
     for line in ["PUT /api/v1/bot_storage", "POST /api/v1/users/me/avatar", "POST /api/v1/messages"] {
         expect(&server, &request(line, ""), 401, not_logged_in);
     }
-    let owners_only = request("POST /api/v1/realm/deactivate", &authorization(&eve));
+    let owners_only = request("POST /api/v1/realm/deactivate", &eve.authorization());
     expect_code(&server, &owners_only, 400, "UNAUTHORIZED_PRINCIPAL", "Must be an organization owner");
     eve.api_key = Some("x".repeat(32));
-    let wrong_key = request("PUT /api/v1/bot_storage", &authorization(&eve));
+    let wrong_key = request("PUT /api/v1/bot_storage", &eve.authorization());
     expect_code(&server, &wrong_key, 401, "UNAUTHORIZED", "Invalid API key");
 }
 
@@ -206,7 +198,7 @@ async fn bodies_in_memory_have_a_budget() {
     let server = TestServer::start().await;
     let owner = server.owner().await;
     let bot = server.bot("keeper", &owner).await;
-    let head = format!("PUT /api/v1/bot_storage HTTP/1.1\r\nHost: x\r\n{}", authorization(&bot));
+    let head = format!("PUT /api/v1/bot_storage HTTP/1.1\r\nHost: x\r\n{}", bot.authorization());
     let length = 32 << 20;
     let request = format!("{head}Content-Length: {length}\r\n\r\n");
     let (refused, refusals) = std::sync::mpsc::channel();
@@ -344,7 +336,7 @@ async fn slow_requests_lose_the_access_that_their_caller_loses() {
         (server.administrator("ada").await, server.member("bob").await, server.member("eve").await);
     let begin = |path: &str, client: &Client| {
         let mut stream = TcpStream::connect(server.address()).unwrap();
-        let head = format!("GET /api/v1/{path} HTTP/1.1\r\nHost: x\r\n{}", authorization(client));
+        let head = format!("GET /api/v1/{path} HTTP/1.1\r\nHost: x\r\n{}", client.authorization());
         write!(stream, "{head}Content-Length: 1\r\nExpect: 100-continue\r\n\r\n").unwrap();
         // The server asks for the body when it knows the caller.
         let mut interim = [0; 25];
@@ -390,7 +382,7 @@ async fn answers_in_memory_have_a_budget() {
         .await;
     let ask = async |client: &Client| {
         let mut stream = server.connect_with_small_buffer().await;
-        let request = format!("GET /api/v1/drafts HTTP/1.1\r\nHost: x\r\n{}\r\n", authorization(client));
+        let request = format!("GET /api/v1/drafts HTTP/1.1\r\nHost: x\r\n{}\r\n", client.authorization());
         stream.write_all(request.as_bytes()).unwrap();
         let mut answer = vec![0; 12];
         stream.read_exact(&mut answer).unwrap();

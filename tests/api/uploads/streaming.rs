@@ -2,8 +2,6 @@
 
 use super::{attachments, content, load, until, upload};
 use crate::harness::{Client, TestServer};
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
 use serde_json::json;
 use std::fmt::Write as _;
 use std::io::{Read, Write};
@@ -13,16 +11,11 @@ use teamchat::app::Options;
 const PIECES: &str = "SELECT count(*) FROM upload_piece";
 const MIB: usize = 1 << 20;
 
-fn authorization(client: &Client) -> String {
-    let pair = format!("{}:{}", client.email, client.api_key.as_deref().unwrap());
-    format!("Authorization: Basic {}\r\n", STANDARD.encode(pair))
-}
-
 /// A whole request that uploads a file, and where its body begins.
 fn request(client: &Client, file: &[u8]) -> (Vec<u8>, usize) {
     let part = "--edge\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.bin\"\r\n\r\n";
     let end = "\r\n--edge--\r\n";
-    let mut head = "POST /api/v1/user_uploads HTTP/1.1\r\nHost: x\r\n".to_owned() + &authorization(client);
+    let mut head = "POST /api/v1/user_uploads HTTP/1.1\r\nHost: x\r\n".to_owned() + &client.authorization();
     head += "Content-Type: multipart/form-data; boundary=edge\r\n";
     write!(head, "Content-Length: {}\r\n\r\n", part.len() + file.len() + end.len()).unwrap();
     let body_at = head.len();
@@ -74,7 +67,7 @@ async fn a_file_is_read_while_it_is_sent() {
     let file = content(32 * MIB);
     let url = upload(&ada, "a.bin", &file).await;
     let mut stream = server.connect_with_small_buffer().await;
-    let get = format!("GET {url} HTTP/1.1\r\nHost: x\r\n{}\r\n", authorization(&ada));
+    let get = format!("GET {url} HTTP/1.1\r\nHost: x\r\n{}\r\n", ada.authorization());
     stream.write_all(get.as_bytes()).unwrap();
     let head = read_head(&mut stream);
     assert!(head.contains(&format!("content-length: {}\r\n", file.len())), "{head}");
@@ -143,7 +136,7 @@ async fn a_connection_goes_on_after_an_upload() {
     let ada = server.member("ada").await;
     let part = "--edge\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.txt\"\r\n\r\nhello";
     let body = format!("{part}\r\n--edge--\r\n{}", " ".repeat(300_000));
-    let mut head = "POST /api/v1/user_uploads HTTP/1.1\r\nHost: x\r\n".to_owned() + &authorization(&ada);
+    let mut head = "POST /api/v1/user_uploads HTTP/1.1\r\nHost: x\r\n".to_owned() + &ada.authorization();
     head += "Content-Type: multipart/form-data; boundary=edge\r\nTransfer-Encoding: chunked\r\n\r\n";
     let upload = format!("{head}{:x}\r\n{body}\r\n0\r\n\r\n", body.len());
     let last = "GET /api/v1/server_settings HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
@@ -160,7 +153,7 @@ async fn a_body_may_arrive_in_single_bytes() {
     let ada = server.member("ada").await;
     let part = "--edge\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.txt\"\r\n\r\n";
     let file = "line\r\n--edg\r\n".repeat(100);
-    let mut request = "POST /api/v1/user_uploads HTTP/1.1\r\nHost: x\r\n".to_owned() + &authorization(&ada);
+    let mut request = "POST /api/v1/user_uploads HTTP/1.1\r\nHost: x\r\n".to_owned() + &ada.authorization();
     request += "Content-Type: multipart/form-data; boundary=edge\r\nTransfer-Encoding: chunked\r\n\r\n";
     for byte in format!("{part}{file}\r\n--edge--\r\n").chars() {
         write!(request, "1\r\n{byte}\r\n").unwrap();
