@@ -2,7 +2,7 @@
 
 use crate::authority::{Authority, Files, NAME};
 use crate::ports::ReservedPort;
-use crate::program::{Serving, command, words};
+use crate::program::{Serving, command, create_owner, words};
 use serde_json::Value;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -64,12 +64,6 @@ fn folder_with_database() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     create_owner(folder.path());
     folder
-}
-
-fn create_owner(folder: &Path) {
-    let owner =
-        ["user", "create", "--email", "ada@example.com", "--full-name", "Ada", "--role", "owner", "--db"];
-    assert!(command(&owner).arg(folder.join("chat.sqlite")).output().unwrap().status.success());
 }
 
 /// A server at its public address.

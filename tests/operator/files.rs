@@ -1,18 +1,12 @@
 //! Files and folders that a command cannot use: the error names them, with the remedy.
 
-use crate::program::{command, words};
+use crate::program::{command, create_owner, words};
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 
 /// A user without privileges, where the tests run as root: it may write everything.
 const NOBODY: u32 = 65_534;
-
-fn create_owner(db: &Path) {
-    let owner =
-        ["user", "create", "--email", "ada@example.com", "--full-name", "Ada", "--role", "owner", "--db"];
-    assert!(command(&owner).arg(db).output().unwrap().status.success());
-}
 
 fn set_mode(path: &Path, mode: u32) {
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
@@ -23,7 +17,7 @@ fn a_directory_is_no_database() {
     let folder = tempfile::tempdir().unwrap();
     let backup = folder.path().join("backup.zst");
     let db = folder.path().join("chat.sqlite");
-    create_owner(&db);
+    create_owner(folder.path());
     assert!(command(&["backup", "--db"]).arg(&db).arg(&backup).output().unwrap().status.success());
     let other = folder.path().join("other");
     std::fs::create_dir(&other).unwrap();
@@ -46,7 +40,7 @@ fn a_directory_is_no_database() {
 fn a_backup_into_a_missing_folder_names_the_folder() {
     let folder = tempfile::tempdir().unwrap();
     let db = folder.path().join("chat.sqlite");
-    create_owner(&db);
+    create_owner(folder.path());
     let missing = folder.path().join("disk");
     let output = command(&["backup", "--db"]).arg(&db).arg(missing.join("backup.zst")).output().unwrap();
     let expected =
@@ -59,7 +53,7 @@ fn read_only_files_and_folders_are_named() {
     let folder = tempfile::tempdir().unwrap();
     let folder = std::fs::canonicalize(folder.path()).unwrap();
     let db = folder.join("chat.sqlite");
-    create_owner(&db);
+    create_owner(&folder);
     // Only root can give files away.
     let is_root = chown(&folder, Some(NOBODY), None).is_ok();
     if is_root {
@@ -102,7 +96,7 @@ fn an_account_creates_only_a_database_that_was_named() {
     let error = "error: chat.sqlite does not exist here; to create it, pass --db chat.sqlite\n".to_owned();
     assert_eq!(run(), (1, String::new(), error));
     assert!(std::fs::read_dir(folder.path()).unwrap().next().is_none());
-    create_owner(&folder.path().join("chat.sqlite"));
+    create_owner(folder.path());
     let (code, _, said) = run();
     assert!(code == 1 && said.contains("Email is already in use."), "{said}");
 }

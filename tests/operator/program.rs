@@ -1,5 +1,6 @@
 //! The program, its output and its end.
 
+use serde_json::Value;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Output, Stdio};
@@ -13,6 +14,14 @@ pub fn command(arguments: &[&str]) -> Command {
     }
     command.args(arguments).stdin(Stdio::null());
     command
+}
+
+/// Creates the owner `ada@example.com` in a file of a folder, and returns what the command prints.
+pub fn create_owner(folder: &Path) -> Value {
+    let create =
+        ["user", "create", "--email", "ada@example.com", "--full-name", "Ada", "--role", "owner", "--json"];
+    let created = command(&create).arg("--db").arg(folder.join("chat.sqlite")).output().unwrap();
+    serde_json::from_slice(&created.stdout).unwrap()
 }
 
 /// The code, standard output and standard error of a command that has ended.

@@ -2,7 +2,7 @@
 
 use crate::authority::{address_of, exchange, request, send_plain, with};
 use crate::doctor::examine;
-use crate::program::{Serving, command, words};
+use crate::program::{Serving, command, create_owner, words};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use flate2::read::GzDecoder;
@@ -230,7 +230,7 @@ async fn sockets_of_systemd_replace_the_default_address() {
 #[test]
 fn doctor_looks_at_the_sockets_of_a_running_server() {
     let folder = tempfile::tempdir().unwrap();
-    create_owner(&folder.path().join("chat.sqlite"));
+    create_owner(folder.path());
     let local = "there is no --public-url, and the server listens on this machine only";
     for (address, level, expected) in [
         ("127.0.0.1:0", "ok", local),
@@ -286,21 +286,13 @@ fn the_unit_of_systemd_lets_threads_lower_their_priority() {
     assert_eq!(filters, ["@system-service", "~@privileged @resources", "setpriority"]);
 }
 
-/// Creates an owner.
-fn create_owner(db: &Path) -> Value {
-    let create =
-        ["user", "create", "--email", "ada@example.com", "--full-name", "Ada", "--role", "owner", "--json"];
-    let created = command(&create).arg("--db").arg(db).output().unwrap();
-    serde_json::from_slice(&created.stdout).unwrap()
-}
-
 /// A client that did not know would send its next request on a connection that is being closed.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn polls_answered_at_the_stop_end_their_connections() {
     const POLLS: usize = 20;
     let folder = tempfile::tempdir().unwrap();
     let db = folder.path().join("chat.sqlite");
-    let key = create_owner(&db)["api_key"].as_str().unwrap().to_owned();
+    let key = create_owner(folder.path())["api_key"].as_str().unwrap().to_owned();
     let authorization = format!("Basic {}", STANDARD.encode(format!("ada@example.com:{key}")));
     let serving = Serving::start(folder.path(), &["--listen", "127.0.0.1:0"]);
     let (api, address) = (format!("{}/api/v1", serving.origin()), address_of(&serving.origin()));
@@ -331,7 +323,7 @@ async fn a_restart_refuses_no_connection_under_load() {
     const SENDERS: usize = 4;
     const RESTARTS: usize = 3;
     let folder = tempfile::tempdir().unwrap();
-    let created = create_owner(&folder.path().join("chat.sqlite"));
+    let created = create_owner(folder.path());
     let key = created["api_key"].as_str().unwrap().to_owned();
     let own_id = created["user_id"].clone();
     let socket = TcpListener::bind("127.0.0.1:0").unwrap();

@@ -2,7 +2,7 @@
 
 use crate::authority::{Authority, NAME};
 use crate::doctor::examine;
-use crate::program::{Serving, command, words};
+use crate::program::{Serving, command, create_owner, words};
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -33,12 +33,6 @@ pub async fn metrics(serving: &Serving, line: &str) -> String {
 pub fn value(metrics: &str, name: &str) -> f64 {
     let line = metrics.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
     line.unwrap_or_else(|| panic!("{name}: {metrics}")).parse().unwrap()
-}
-
-fn create_owner(folder: &Path) {
-    let owner =
-        ["user", "create", "--email", "ada@example.com", "--full-name", "Ada", "--role", "owner", "--db"];
-    assert!(command(&owner).arg(folder.join("chat.sqlite")).output().unwrap().status.success());
 }
 
 /// A warning that has all of these words.
