@@ -72,9 +72,8 @@ pub fn read_row(row: &Row<'_>) -> rusqlite::Result<Draft> {
 }
 
 /// Deletes the drafts of a user who turns off their synchronization. Emits nothing: clients keep their own copies.
-pub fn delete_all(connection: &Connection, user_id: UserId) -> ApiResult<()> {
-    connection.execute_cached("DELETE FROM draft WHERE user_id = ?1", [user_id])?;
-    Ok(())
+pub fn delete_all(connection: &Connection, user_id: UserId) -> rusqlite::Result<()> {
+    connection.execute_cached("DELETE FROM draft WHERE user_id = ?1", [user_id])
 }
 
 /// Removes the recipient of all drafts for a channel that is being deleted. The texts stay.

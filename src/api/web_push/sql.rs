@@ -105,7 +105,6 @@ pub fn put(tx: &Tx<'_>, user_id: UserId, session_id: i64, subscription: &Subscri
 }
 
 /// Ends the subscription of a session, if it has one.
-pub fn delete_of_session(tx: &Tx<'_>, session_id: i64) -> ApiResult<()> {
-    tx.execute_cached("DELETE FROM push_subscription WHERE session_id = ?1", [session_id])?;
-    Ok(())
+pub fn delete_of_session(tx: &Tx<'_>, session_id: i64) -> rusqlite::Result<()> {
+    tx.execute_cached("DELETE FROM push_subscription WHERE session_id = ?1", [session_id])
 }

@@ -134,7 +134,6 @@ pub fn end_unproven(tx: &Tx<'_>, user_id: UserId) -> ApiResult<()> {
 
 /// Ends the link that sets a user's password, and the links that the user made for others. Required by every change of
 /// the user's password, role or activity: a link is a right of both, and one of another time may be in wrong hands.
-pub fn delete_resets(tx: &Tx<'_>, user_id: UserId) -> ApiResult<()> {
-    tx.execute_cached("DELETE FROM password_reset WHERE user_id = ?1 OR created_by = ?1", [user_id])?;
-    Ok(())
+pub fn delete_resets(tx: &Tx<'_>, user_id: UserId) -> rusqlite::Result<()> {
+    tx.execute_cached("DELETE FROM password_reset WHERE user_id = ?1 OR created_by = ?1", [user_id])
 }

@@ -33,7 +33,6 @@ pub fn insert(tx: &Tx<'_>, user_id: UserId, issuer: &str, subject: &str) -> ApiR
 }
 
 /// Deletes the identities of a person whose account is deleted.
-pub fn delete_all(tx: &Tx<'_>, user_id: UserId) -> ApiResult<()> {
-    tx.execute_cached("DELETE FROM identity WHERE user_id = ?1", [user_id])?;
-    Ok(())
+pub fn delete_all(tx: &Tx<'_>, user_id: UserId) -> rusqlite::Result<()> {
+    tx.execute_cached("DELETE FROM identity WHERE user_id = ?1", [user_id])
 }

@@ -29,7 +29,6 @@ pub fn find(connection: &Connection, key: &str, now: i64) -> ApiResult<Option<(U
 }
 
 /// Ends the link of a user.
-pub fn delete_of_user(tx: &Tx<'_>, user_id: UserId) -> ApiResult<()> {
-    tx.execute_cached("DELETE FROM confirmation WHERE user_id = ?1", [user_id])?;
-    Ok(())
+pub fn delete_of_user(tx: &Tx<'_>, user_id: UserId) -> rusqlite::Result<()> {
+    tx.execute_cached("DELETE FROM confirmation WHERE user_id = ?1", [user_id])
 }

@@ -74,27 +74,23 @@ pub fn has_room(connection: &Connection) -> ApiResult<bool> {
 }
 
 /// Removes the emails about something that wait: the link in them is dead, or what they report is over.
-pub fn withdraw(tx: &Tx<'_>, about: &str) -> ApiResult<()> {
-    tx.execute_cached("DELETE FROM outgoing_mail WHERE about = ?1", [about])?;
-    Ok(())
+pub fn withdraw(tx: &Tx<'_>, about: &str) -> rusqlite::Result<()> {
+    tx.execute_cached("DELETE FROM outgoing_mail WHERE about = ?1", [about])
 }
 
 /// Removes the emails of an invitation that wait.
-pub fn withdraw_of_invite(tx: &Tx<'_>, invite_id: i64) -> ApiResult<()> {
-    tx.execute_cached("DELETE FROM outgoing_mail WHERE invite_id = ?1", [invite_id])?;
-    Ok(())
+pub fn withdraw_of_invite(tx: &Tx<'_>, invite_id: i64) -> rusqlite::Result<()> {
+    tx.execute_cached("DELETE FROM outgoing_mail WHERE invite_id = ?1", [invite_id])
 }
 
 /// Removes all emails to a user that wait.
-pub fn withdraw_of_user(tx: &Tx<'_>, user_id: UserId) -> ApiResult<()> {
-    tx.execute_cached("DELETE FROM outgoing_mail WHERE user_id = ?1", [user_id])?;
-    Ok(())
+pub fn withdraw_of_user(tx: &Tx<'_>, user_id: UserId) -> rusqlite::Result<()> {
+    tx.execute_cached("DELETE FROM outgoing_mail WHERE user_id = ?1", [user_id])
 }
 
 /// Removes all emails.
-pub(super) fn clear(tx: &Tx<'_>) -> ApiResult<()> {
-    tx.execute_cached("DELETE FROM outgoing_mail", [])?;
-    Ok(())
+pub(super) fn clear(tx: &Tx<'_>) -> rusqlite::Result<()> {
+    tx.execute_cached("DELETE FROM outgoing_mail", [])
 }
 
 /// The next email that is due at a time, after a position; `None` if there is none. Its row may belong to an account that is
@@ -140,10 +136,9 @@ pub fn delete(tx: &Tx<'_>, id: i64) -> ApiResult<()> {
 }
 
 /// Notes that an email was not taken, and when it is tried again.
-pub fn postpone(tx: &Tx<'_>, id: i64, next_try: i64, error: &str) -> ApiResult<()> {
+pub fn postpone(tx: &Tx<'_>, id: i64, next_try: i64, error: &str) -> rusqlite::Result<()> {
     tx.execute_cached(
         "UPDATE outgoing_mail SET next_try = ?2, attempts = attempts + 1, last_error = ?3 WHERE id = ?1",
         (id, next_try, error),
-    )?;
-    Ok(())
+    )
 }

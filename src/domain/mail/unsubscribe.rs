@@ -27,9 +27,8 @@ pub fn key(tx: &Tx<'_>, user_id: UserId) -> ApiResult<String> {
 }
 
 /// Forgets the key of a user, whose account is deleted.
-pub fn forget(tx: &Tx<'_>, user_id: UserId) -> ApiResult<()> {
-    tx.execute_cached("DELETE FROM unsubscribe_key WHERE user_id = ?1", [user_id])?;
-    Ok(())
+pub fn forget(tx: &Tx<'_>, user_id: UserId) -> rusqlite::Result<()> {
+    tx.execute_cached("DELETE FROM unsubscribe_key WHERE user_id = ?1", [user_id])
 }
 
 /// The user of a key; `None` if there is none.

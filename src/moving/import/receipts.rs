@@ -261,13 +261,12 @@ impl ReceiptRows {
 }
 
 /// Inserts a span, or extends one that begins with the same message.
-fn insert_span(tx: &Tx<'_>, span: Span) -> ImportResult<()> {
+fn insert_span(tx: &Tx<'_>, span: Span) -> rusqlite::Result<()> {
     tx.execute_cached(
         "INSERT INTO subscription_span (user_id, stream_id, from_message_id, until_message_id) VALUES (?1, ?2, ?3, ?4)
          ON CONFLICT DO UPDATE SET until_message_id = CASE
              WHEN until_message_id IS NULL OR excluded.until_message_id IS NULL THEN NULL
              ELSE max(until_message_id, excluded.until_message_id) END",
         (span.user, span.stream, span.from, span.until),
-    )?;
-    Ok(())
+    )
 }

@@ -143,7 +143,7 @@ fn has_web_address(field: &ProfileFieldRow) -> bool {
     pattern.is_none_or(|pattern| is_url(&pattern.replace(USERNAME, "username")))
 }
 
-fn insert_field(tx: &Tx<'_>, field: &ProfileFieldRow) -> ImportResult<()> {
+fn insert_field(tx: &Tx<'_>, field: &ProfileFieldRow) -> rusqlite::Result<()> {
     tx.execute_cached(
         "INSERT INTO profile_field (id, name, type, hint, field_data, position, required, editable_by_user,
              display_in_profile_summary)
@@ -159,17 +159,15 @@ fn insert_field(tx: &Tx<'_>, field: &ProfileFieldRow) -> ImportResult<()> {
             field.editable_by_user,
             field.display_in_profile_summary,
         ),
-    )?;
-    Ok(())
+    )
 }
 
-fn insert_value(tx: &Tx<'_>, value: &ProfileValue, html: Option<&str>) -> ImportResult<()> {
+fn insert_value(tx: &Tx<'_>, value: &ProfileValue, html: Option<&str>) -> rusqlite::Result<()> {
     tx.execute_cached(
         "INSERT OR IGNORE INTO profile_value (user_id, field_id, value, rendered_value)
          VALUES (?1, ?2, ?3, ?4)",
         (value.user_profile.0, value.field.0, &value.value, html),
-    )?;
-    Ok(())
+    )
 }
 
 /// Inserts scheduled messages and reminders, and reports tables without a place here.
