@@ -4,6 +4,7 @@ use crate::api::resource::Resource;
 use crate::auth::Ctx;
 use crate::domain::access::messages::Ranges;
 use crate::domain::limits::MAX_SHOWN_TOPICS;
+use crate::domain::messages::topic_sql;
 use crate::domain::messages::viewer::MessageViewer;
 use crate::domain::rows::channel::StreamRow;
 use crate::domain::{access, rows};
@@ -53,7 +54,7 @@ fn get_topics(read: &Read<'_, Visitor>, params: TopicsParams) -> ApiResult<Reply
         rows::channel::by_id(read, params.stream_id)?.ok_or_else(access::channels::no_such_channel)?;
     let visible = visible(read.ctx(), &stream)?;
     let mut topics = Vec::new();
-    for topic_id in topics_of(read, stream.stream_id)? {
+    for topic_id in topic_sql::topics_of(read, stream.stream_id)? {
         let mut newest = None;
         for range in &visible {
             newest = newest.max(newest_between(read, topic_id, *range.start(), *range.end())?);
@@ -75,12 +76,6 @@ fn visible(ctx: Ctx<'_>, stream: &StreamRow) -> ApiResult<Ranges> {
         return Err(access::channels::no_such_channel());
     }
     Ok(view.visible.clone())
-}
-
-fn topics_of(connection: &Connection, stream_id: StreamId) -> ApiResult<Vec<TopicId>> {
-    let mut statement = connection.prepare_cached("SELECT topic_id FROM topic WHERE stream_id = ?1")?;
-    let ids = statement.query_map([stream_id], |row| row.get(0))?;
-    Ok(ids.collect::<Result<_, _>>()?)
 }
 
 /// The newest message of a topic within bounds, and its spelling of the topic.

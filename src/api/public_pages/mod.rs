@@ -101,7 +101,7 @@ fn list_topics(read: &Read<'_, Visitor>, params: ChannelParams) -> ApiResult<Rep
         return Ok(moved(&path));
     }
     let mut topics = Vec::new();
-    for topic_id in topics_of(read, channel.stream_id)? {
+    for topic_id in topic_sql::topics_of(read, channel.stream_id)? {
         topics.extend(newest_of_topic_in(read, topic_id, &ALL_IDS)?.map(|newest| (newest, topic_id)));
     }
     topics.sort_unstable_by_key(|(newest, _)| std::cmp::Reverse(*newest));
@@ -188,12 +188,6 @@ fn find_channel(read: &Read<'_, Visitor>, part: &str) -> ApiResult<StreamRow> {
     let id = leading_number(part).map(StreamId).ok_or_else(|| missing(read))?;
     let channel = rows::channel::by_id(read, id)?.ok_or_else(|| missing(read))?;
     if Viewer::new(ctx(read)).can_read(&channel)? { Ok(channel) } else { Err(missing(read)) }
-}
-
-fn topics_of(connection: &Connection, stream_id: StreamId) -> ApiResult<Vec<TopicId>> {
-    let mut statement = connection.prepare_cached("SELECT topic_id FROM topic WHERE stream_id = ?1")?;
-    let ids = statement.query_map([stream_id], |row| row.get(0))?;
-    Ok(ids.collect::<Result<_, _>>()?)
 }
 
 /// The number at the start of a part of a path.

@@ -5,6 +5,7 @@ use super::folder::{Folder, Linked};
 use super::page;
 use super::page::ShownMessage;
 use crate::domain::messages::record::attribute;
+use crate::domain::messages::topic_sql;
 use crate::domain::realm;
 use crate::domain::rows::channel::StreamRow;
 use crate::types::{StreamId, TopicId};
@@ -115,12 +116,8 @@ struct Archive<'a> {
 impl Archive<'_> {
     /// Writes the topics of a channel and lists those with messages, the newest first.
     fn topics(&mut self, channel: &StreamRow) -> Result<Vec<Topic>> {
-        let mut statement =
-            self.connection.prepare_cached("SELECT topic_id FROM topic WHERE stream_id = ?1")?;
-        let ids: Vec<TopicId> =
-            statement.query_map([channel.stream_id], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
         let mut topics = Vec::new();
-        for topic_id in ids {
+        for topic_id in topic_sql::topics_of(self.connection, channel.stream_id)? {
             topics.extend(self.topic(channel, topic_id)?);
         }
         topics.sort_by_key(|topic| std::cmp::Reverse(topic.newest));

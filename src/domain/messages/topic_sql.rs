@@ -12,6 +12,14 @@ use roaring::RoaringBitmap;
 use rusqlite::Connection;
 use std::collections::BTreeSet;
 
+/// Lists the topics of a channel, also those without messages.
+pub fn topics_of(connection: &Connection, stream_id: StreamId) -> rusqlite::Result<Vec<TopicId>> {
+    connection
+        .prepare_cached("SELECT topic_id FROM topic WHERE stream_id = ?1")?
+        .query_map([stream_id], |row| row.get(0))?
+        .collect()
+}
+
 /// Returns a topic of a channel, and stores it if it is new.
 pub fn topic_or_new(connection: &Connection, stream_id: StreamId, key: &str) -> rusqlite::Result<TopicId> {
     if let Some(topic_id) = topic(connection, stream_id, key)? {
