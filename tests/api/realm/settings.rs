@@ -285,7 +285,8 @@ async fn settings_have_their_effect_at_once() {
         .ok();
     let empty = json!({"type": "channel", "to": garden, "topic": "", "content": "hello"});
     ada.post("/messages", empty).await.error(400, "BAD_REQUEST", "Topics are required in this organization");
-    let id = ada.send(garden, "tea", "hello").await;
+    let sent = json!({"type": "channel", "to": garden, "topic": "tea", "content": "hello"});
+    let id = ada.post("/messages", sent).await.ok()["id"].clone();
     let edit = ada.patch(&format!("/messages/{id}"), json!({"content": "bye"})).await;
     edit.error(400, "BAD_REQUEST", "Your organization has turned off message editing");
 }
