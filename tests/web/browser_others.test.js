@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { act, clickButton, clickText, clickToast, compose, countOf, eventually, intercept, onElement, onElements, press, pressOn, setUp, typeInto, until, untilEqual, untilFocus, untilText, untilToast, wake } from "./harness.js";
+import { act, clickButton, clickText, clickToast, compose, countOf, eventually, intercept, onElement, onElements, pagePause, press, pressOn, setUp, typeInto, until, untilEqual, untilFocus, untilText, untilToast, wake } from "./harness.js";
 
 const bench = setUp();
 const { as, at, go } = bench;
@@ -462,6 +462,36 @@ describe("a list that is open", () => {
     await untilToast(ada, "Busy");
     await bench.server.send("Bob", "design", "leaving", "Still there?");
     await untilText(ada, ".message-row", "Still there?");
+  });
+
+  it("asks the server for nothing once the user has logged out", async () => {
+    const ada = await as("Ada");
+    // The browser takes its time to delete what it keeps of the session: until then the page is there.
+    await ada.evaluate(() => {
+      const { deleteDatabase } = IDBFactory.prototype;
+      IDBFactory.prototype.deleteDatabase = function erase(name) {
+        if (document.cookie.includes("teamchat_csrf")) return deleteDatabase.call(this, name);
+        const request = {};
+        window.erased = () => request.onsuccess();
+        return request;
+      };
+    });
+    await clickButton(ada, "Your menu");
+    await clickText(ada, "[role=menuitem]", "Log out");
+    await until(ada, () => "erased" in window);
+    await ada.evaluate(() => {
+      window.asked = [];
+      window.fetch = (url) => {
+        window.asked.push(String(url));
+        return Promise.reject(new TypeError("nothing is to be asked"));
+      };
+    });
+    // As do timers and a visible page, this reports the presence of the user, and polls.
+    await wake(ada);
+    await pagePause(ada, 0);
+    assert.deepEqual(await ada.evaluate(() => window.asked), []);
+    await ada.evaluate(() => window.erased());
+    await ada.waitForSelector("#id_username");
   });
 
   it("follows uploads, keys and the audit log", async () => {

@@ -47,6 +47,26 @@ export function whenLoggedOut(run) {
   onLoggedOut = run;
 }
 
+/** What requests wait for while the session ends. Once it has ended they wait for ever: timers and listeners go on until the page is left.
+ * @type {Promise<unknown> | null} */
+let ending = null;
+
+/** Ends the session by a request, and holds all others meanwhile: they are sent if it fails. @param {string} path */
+export function endSession(path) {
+  const reply = request("POST", path);
+  ending = new Promise((resolve) => {
+    reply.then(
+      // The browser may show the page again: Back leads to it.
+      () => addEventListener("pageshow", () => onLoggedOut()),
+      () => {
+        ending = null;
+        resolve(undefined);
+      },
+    );
+  });
+  return reply;
+}
+
 /** The token against forged requests, which belongs to the session. */
 export function csrfToken() {
   for (const cookie of document.cookie.split("; ")) {
@@ -74,6 +94,7 @@ export async function request(method, path, params = {}, options = {}) {
     if (!IN_BACKGROUND.test(path)) onBlocked();
     throw new DOMException("This needs an account.", "AbortError");
   }
+  if (ending) await ending;
   const form = params instanceof FormData ? params : encode(params);
   const query = isRead && form.toString() ? `?${form}` : "";
   /** @type {Response | null} */
@@ -97,7 +118,8 @@ export async function request(method, path, params = {}, options = {}) {
   }
   if (response.ok) return body;
   const refusal = new ApiError(response.status, body);
-  if (response.status === 401 && ["UNAUTHORIZED", "USER_DEACTIVATED", "REALM_DEACTIVATED"].includes(refusal.code)) {
+  // What was on its way when the user logged out says nothing new.
+  if (!ending && response.status === 401 && ["UNAUTHORIZED", "USER_DEACTIVATED", "REALM_DEACTIVATED"].includes(refusal.code)) {
     onLoggedOut();
   }
   throw refusal;
