@@ -3,7 +3,7 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { choose, chooseFrom, clickButton, clickText, countOf, eventually, fillIn, intercept, onElement, onElements, onField, setUp, typeInto, until, untilEqual, untilText, untilToast } from "./harness.js";
+import { choose, chooseFrom, clickButton, clickText, countOf, eventually, fillIn, intercept, onElement, onElements, onField, pressOn, setUp, typeInto, until, untilAllEqual, untilEqual, untilText, untilToast } from "./harness.js";
 
 const bench = setUp();
 const { as, go } = bench;
@@ -11,6 +11,52 @@ const { as, go } = bench;
 /** Some of the state, as the server has it now. */
 const fetched = async (name, ...parts) => bench.server.call(name, "POST", "/register", { fetch_event_types: parts.map((part) => part.replace(/^realm_(?!user_groups|domains|linkifiers|bot).*/, "realm")), event_types: ["restart"] });
 const realm = async () => fetched("Ada", "realm");
+
+describe("moving messages and resolving topics", () => {
+  it("are offered where they are allowed, by each way", async () => {
+    const id = await bench.server.channel("files", ["Ada", "Bob"]);
+    const message = await bench.server.send("Ada", "files", "drawer", "Keep this here");
+    const { realm_user_groups: groups } = await fetched("Ada", "realm_user_groups");
+    const allow = (name) => {
+      const { id: group } = groups.find((one) => one.name === name);
+      const settings = ["can_move_messages_between_channels_group", "can_move_messages_between_topics_group", "can_resolve_topics_group"];
+      return bench.server.call("Ada", "PATCH", "/realm", Object.fromEntries(settings.map((setting) => [setting, { new: group }])));
+    };
+    const bob = await as("Bob", `#narrow/channel/${id}-files/topic/drawer`);
+    await untilText(bob, ".message-row", "Keep this here");
+    await bob.waitForSelector(".header [aria-label='Mark as resolved']");
+    const fields = async (wanted) => {
+      await pressOn(bob, `[data-id="${message.id}"]`, "m");
+      await untilAllEqual(bob, "dialog .field > label", (labels) => labels.map((label) => label.textContent.trim()), wanted);
+      await bob.keyboard.press("Escape");
+      await until(bob, () => !document.querySelector("dialog"));
+    };
+    const offered = ["Mark as resolved", "Rename", "Move messages"];
+    const menu = async (wanted) => {
+      await untilEqual(bob, "[role=menu]", (element, names) => [...element.querySelectorAll("[role=menuitem]")].map((item) => names.find((name) => item.textContent.includes(name))).filter(Boolean), wanted, offered);
+      await bob.keyboard.press("Escape");
+      await until(bob, () => !document.querySelector("[role=menu]"));
+    };
+    await fields(["Channel", "Topic", "What to move"]);
+    await allow("role:administrators");
+    await until(bob, () => document.querySelector(".header__topic") && !document.querySelector(".header [aria-label='Mark as resolved']"));
+    await clickButton(bob, "Actions on the topic");
+    await menu([]);
+    // The key opens no dialog, which would take the next one.
+    await pressOn(bob, `[data-id="${message.id}"]`, "m");
+    await pressOn(bob, `[data-id="${message.id}"]`, "i");
+    await menu([]);
+    // The channel can allow one of them.
+    await bench.server.call("Ada", "PATCH", `/streams/${id}`, { can_move_messages_within_channel_group: { new: { direct_members: [bench.server.accounts.Bob.user_id], direct_subgroups: [] } } });
+    await bench.server.send("Ada", "files", "drawer", "Now you may");
+    await untilText(bob, ".message-row", "Now you may");
+    await clickButton(bob, "Actions on the topic");
+    await menu(["Rename", "Move messages"]);
+    await fields(["Topic", "What to move"]);
+    await allow("role:members");
+    await bob.waitForSelector(".header [aria-label='Mark as resolved']");
+  });
+});
 
 describe("channels", () => {
   it("are kept for a time, archived, and brought back", async () => {

@@ -20,7 +20,7 @@ import { ranked } from "../../web/js/selectors/ranking.js";
 import { mayResetPassword } from "../../web/js/selectors/roles.js";
 import { channelFragment, isKnownRoute, narrowFragment, routeOf, viewName } from "../../web/js/selectors/routes.js";
 import { dayOfText } from "../../web/js/selectors/dates.js";
-import { mayDelete } from "../../web/js/selectors/message_rights.js";
+import { mayDelete, mayMove, moveRights } from "../../web/js/selectors/message_rights.js";
 import { messageAt } from "../../web/js/selectors/message_at.js";
 import { timelineRows } from "../../web/js/selectors/timeline_rows.js";
 import { suggestions } from "../../web/js/selectors/search_suggestions.js";
@@ -28,7 +28,7 @@ import { parseSearch, searchPills, searchProblem, splitDate, takeTerms } from ".
 import { channelSections } from "../../web/js/selectors/sidebar_items.js";
 import { directRows, sectionRows, topicRows, viewRows } from "../../web/js/selectors/sidebar_rows.js";
 import { noticePlace, titleCount } from "../../web/js/selectors/title.js";
-import { commandSettings, isSameDestination, manyMentioned, needsTopic, placeholderOf, problem, refusal, remark } from "../../web/js/selectors/writing.js";
+import { commandSettings, isSameDestination, manyMentioned, mayResolve, needsTopic, placeholderOf, problem, refusal, remark } from "../../web/js/selectors/writing.js";
 import { topTopic } from "../../web/js/store/channels.js";
 import { createComposition } from "../../web/js/store/composition.js";
 import { createDrafts, moving } from "../../web/js/store/drafts.js";
@@ -109,7 +109,7 @@ describe("writing", () => {
     const store = storeWith({ subscriptions: [channel(10, "general", { subscriber_count: 16 }), channel(11, "design", { subscriber_count: 15 }), channel(13, "old", { is_archived: true, subscriber_count: 99 })] });
     assert.deepEqual(remark(store, topic(13, "✔ a"), "@**all**"), { kind: "refused", reason: "This channel is archived." });
     assert.deepEqual(remark(store, topic(10, "✔ a"), "so @**all**"), { kind: "many", count: 16 });
-    assert.deepEqual(remark(store, topic(10, "✔ a"), "well"), { kind: "resolved", streamId: 10, topic: "✔ a" });
+    assert.deepEqual(remark(store, topic(10, "✔ a"), "well"), { kind: "resolved", streamId: 10, topic: "✔ a", mayResolve: true });
     assert.deepEqual([remark(store, topic(10, "✔ a"), " "), remark(store, topic(11, "a"), "@**everyone**"), remark(store, direct(2), "@**all**"), remark(store, null, "")], [null, null, null, null]);
     const counts = (...texts) => texts.map((text) => manyMentioned(store, topic(10, "a"), text));
     assert.deepEqual(counts("x@**all**", "@**channel**", "@**stream**", "@**Ada**", "so @**Ada** and @**all**"), [null, 16, 16, null, 16]);
@@ -1062,6 +1062,40 @@ describe("deleting a message", () => {
     assert.deepEqual(rights({ realm_can_delete_own_message_group: only(1), realm_message_content_delete_limit_seconds: 60 }, own, bots), [false, false]);
     assert.deepEqual(rights({ realm_can_delete_any_message_group: only(1), realm_message_content_delete_limit_seconds: 60 }, own, others), [true, true]);
     assert.deepEqual(rights({ subscriptions: [channel(10, "general", { can_delete_any_message_group: only(1) })] }, others, toPeople(6, [1, 2], 1)), [true, false]);
+  });
+});
+
+describe("moving messages", () => {
+  it("is offered by the permissions of the organization and of both channels, and within the time limits", () => {
+    const only = (...ids) => ({ direct_members: ids, direct_subgroups: [] });
+    const none = { realm_can_move_messages_between_topics_group: only(), realm_can_move_messages_between_channels_group: only(), realm_can_resolve_topics_group: only() };
+    const rights = (state, ...args) => {
+      const { topic: toTopic, channel: toChannel } = moveRights(storeWith({ ...none, ...state }), ...args);
+      return [toTopic, toChannel];
+    };
+    const general = (more) => ({ subscriptions: [channel(10, "general", more), channel(11, "design")] });
+    assert.deepEqual(rights({}, 10), [false, false]);
+    assert.deepEqual(rights({ is_admin: true }, 10), [true, true]);
+    assert.deepEqual(rights({ realm_can_move_messages_between_topics_group: only(1) }, 10), [true, false]);
+    assert.deepEqual(rights({ realm_can_move_messages_between_channels_group: only(1) }, 10), [false, true]);
+    assert.deepEqual(rights(general({ can_administer_channel_group: only(1) }), 10), [true, true]);
+    assert.deepEqual(rights(general({ can_move_messages_out_of_channel_group: only(1) }), 10), [false, true]);
+    assert.deepEqual(rights(general({ can_move_messages_within_channel_group: only(1) }), 10), [true, false]);
+    assert.deepEqual(rights(general({ can_move_messages_within_channel_group: only(1) }), 11), [false, false]);
+    assert.deepEqual(rights(general({ can_move_messages_within_channel_group: only(1) }), 11, { to: 10 }), [true, false]);
+    assert.deepEqual(rights({ is_admin: true, ...general({ is_archived: true }) }, 10), [false, false]);
+    const limits = { realm_can_move_messages_between_topics_group: only(1), realm_can_move_messages_between_channels_group: only(1), realm_move_messages_within_stream_limit_seconds: 60, realm_move_messages_between_streams_limit_seconds: 3600 };
+    const timestamp = Date.now() / 1000 - 100;
+    assert.deepEqual([rights(limits, 10, { timestamp }), rights(limits, 10), rights({ ...limits, is_moderator: true }, 10, { timestamp })], [[false, true], [true, true], [true, true]]);
+    const store = storeWith({ ...none, ...limits });
+    assert.deepEqual([inTopic(5, 10, "a", 2, { timestamp }), inTopic(5, 10, "a", 2, { timestamp: timestamp - 3600 }), toPeople(6, [1, 2])].map((message) => mayMove(store, message)), [true, false, false]);
+  });
+
+  it("is another right than resolving topics", () => {
+    const only = (...ids) => ({ direct_members: ids, direct_subgroups: [] });
+    const store = storeWith({ realm_can_resolve_topics_group: only(2), realm_can_move_messages_between_topics_group: only(1), subscriptions: [channel(10, "general", { can_resolve_topics_group: only(1) }), channel(11, "design", { can_resolve_topics_group: only() }), channel(13, "old", { can_resolve_topics_group: only(1), is_archived: true })] });
+    assert.deepEqual([10, 11, 13].map((id) => mayResolve(store, id)), [true, false, false]);
+    assert.equal(remark(store, topic(11, "✔ a"), "well").mayResolve, false);
   });
 });
 

@@ -32,6 +32,10 @@ export function groupsFor(store, kind, setting) {
 /** Whether a permission may name several groups and people. @param {Store} store @param {"realm" | "stream" | "group"} kind @param {string} setting */
 export const mayMix = (store, kind, setting) => !store.state.server_supported_permission_settings?.[kind]?.[setting]?.require_system_group;
 
+/** Whether the user may change the settings of a channel. @param {Store} store @param {import("../../types/api.js").Channel} channel */
+export const mayAdminister = (store, { can_administer_channel_group: group }) =>
+  Boolean(store.state.is_admin) || (group !== undefined && isInGroup(store, store.selfId, group));
+
 /** What the user may do with a group. @param {Store} store @param {UserGroup} group
  * @returns {{ mayManage: boolean, mayAdd: boolean, mayRemove: boolean, mayJoin: boolean, mayLeave: boolean, isMember: boolean }} */
 export function groupRights(store, group) {

@@ -117,9 +117,15 @@ export function guestsOf(store, destination) {
   return destination.to.filter((id) => store.users.get(id)?.role === GUEST);
 }
 
+/** Whether the user may resolve topics of a channel, and take that back. @param {Store} store @param {number} streamId */
+export function mayResolve(store, streamId) {
+  const channel = channelOf(store, streamId);
+  return !channel.is_archived && mayIn(store, "can_resolve_topics_group", channel);
+}
+
 /** What is said above the box. @param {Store} store @param {Destination | null} destination @param {string} text
  * @returns {{ kind: "refused", reason: string } | { kind: "many", count: number } | { kind: "guests", names: string } | { kind: "outside", streamId: number, ids: number[], names: string, mayAdd: boolean } |
- *   { kind: "resolved", streamId: number, topic: string } | null} */
+ *   { kind: "resolved", streamId: number, topic: string, mayResolve: boolean } | null} */
 export function remark(store, destination, text) {
   const reason = refusal(store, destination, text);
   if (reason) return { kind: "refused", reason };
@@ -134,7 +140,7 @@ export function remark(store, destination, text) {
     return { kind: "outside", streamId, ids, names: namesOf(store, ids), mayAdd };
   }
   if (destination?.type === "stream" && destination.topic.startsWith("✔ ") && text.trim())
-    return { kind: "resolved", streamId: destination.to[0], topic: destination.topic };
+    return { kind: "resolved", streamId: destination.to[0], topic: destination.topic, mayResolve: mayResolve(store, destination.to[0]) };
   return null;
 }
 

@@ -9,8 +9,8 @@ import { fill, h, icon, iconButton } from "../lib/dom.js";
 import { parseJson } from "../lib/parse.js";
 import { t } from "../lib/words.js";
 import { go } from "../platform/router.js";
+import { mayAdminister } from "../selectors/group_settings.js";
 import { channelOf } from "../store/channels.js";
-import { isInGroup } from "../store/lists.js";
 import { userOf } from "../store/users.js";
 import { checkbox, field, followChanges, form, lineForm, live, row, rows, submitButton } from "./form_parts.js";
 import { groupSelect } from "./group_select.js";
@@ -100,8 +100,7 @@ export function channelSettings(app, body, id, wanted) {
   };
   const mayAdmin = () => {
     store.on("groups");
-    const group = channel().can_administer_channel_group;
-    return Boolean(store.state.is_admin) || (group !== undefined && isInGroup(store, store.selfId, group));
+    return mayAdminister(store, channel());
   };
   const change = (/** @type {Record<string, unknown>} */ params) =>
     session.attempt(api.updateChannel(id, params).then(() => session.tell(t("Saved."))));

@@ -383,6 +383,7 @@ function remarkParts(app, remark) {
     icon("check"),
     t("This topic is resolved."),
     " ",
-    h("button", { type: "button", class: "link", onclick: () => void toggleResolved(app, streamId, topic) }, t("Mark as unresolved")),
+    remark.mayResolve &&
+      h("button", { type: "button", class: "link", onclick: () => void toggleResolved(app, streamId, topic) }, t("Mark as unresolved")),
   ];
 }

@@ -9,6 +9,7 @@ import { t } from "../lib/words.js";
 import { channelOfRoute } from "../selectors/narrow.js";
 import { searchPills } from "../selectors/search_terms.js";
 import { isResolvedTopic, narrowName, plainTopicName } from "../selectors/title.js";
+import { mayResolve } from "../selectors/writing.js";
 import { channelOf, FOLLOWED, INHERIT, isTopicMuted, policyOf } from "../store/channels.js";
 import { presenceOf, userOf } from "../store/users.js";
 import { contentElement } from "./message_content.js";
@@ -59,6 +60,8 @@ export function createHeader(app) {
     store.on("users");
     store.on("presence");
     store.on("userTopics");
+    store.on("realm");
+    store.on("groups");
     const parts = titleParts(route);
     // While the view is the same, its buttons keep the focus, and the menus that they open.
     if (route === shown) morph(title, h("div", { class: "header__title" }, parts));
@@ -125,6 +128,7 @@ export function createHeader(app) {
       return [
         heading,
         narrow.topic !== "" &&
+          mayResolve(store, narrow.streamId) &&
           iconButton("check", isResolved ? t("Mark as unresolved") : t("Mark as resolved"), {
             "aria-pressed": String(isResolved),
             onclick: () => void toggleResolved(app, narrow.streamId, narrow.topic),

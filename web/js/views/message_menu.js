@@ -6,7 +6,7 @@
 import { updateFlags } from "../api/endpoints.js";
 import { t } from "../lib/words.js";
 import { channelLink } from "../selectors/links.js";
-import { mayDelete } from "../selectors/message_rights.js";
+import { mayDelete, mayMove } from "../selectors/message_rights.js";
 import { channelOf } from "../store/channels.js";
 import {
   canEdit,
@@ -56,7 +56,7 @@ export function showMessageMenu(app, asked, opener, timeline, at) {
       canEdit(app, message)
         ? { label: t("Edit"), icon: "edit", key: "e", run: () => void editMessage(app, message, timeline) }
         : { label: t("View source"), icon: "code", key: "e", run: () => void showSource(app, message) },
-      isChannel && { label: t("Move messages"), icon: "move", key: "m", run: () => showMove(app, message) },
+      mayMove(store, message) && { label: t("Move messages"), icon: "move", key: "m", run: () => showMove(app, message) },
       { label: t("Mark as unread from here"), icon: "mail", key: "U", run: () => void markUnreadFrom(app, message, timeline) },
       {
         label: message.flags.includes("starred") ? t("Remove star") : t("Star"),

@@ -6,6 +6,7 @@
 import { updateMessage } from "../api/endpoints_on_demand.js";
 import { h } from "../lib/dom.js";
 import { t } from "../lib/words.js";
+import { moveRights } from "../selectors/message_rights.js";
 import { checkbox, field, form } from "./form_parts.js";
 import { select } from "./parts.js";
 import { channelChooser, pickerField, topicChooser } from "./pickers.js";
@@ -14,17 +15,27 @@ import { showDialog } from "./popover.js";
 /** @typedef {import("../../types/app.js").App} App */
 /** @typedef {import("../../types/api.js").Message} Message */
 
-/** Moves messages to another topic or channel. @param {App} app @param {Message} message @param {"change_later" | "change_all"} [mode] What is proposed. */
+/** Moves messages to another topic or channel, as far as the user may. @param {App} app @param {Message} message
+ * @param {"change_later" | "change_all"} [mode] What is proposed. */
 export function showMove(app, message, mode = "change_later") {
   const { session } = app;
   const own = Number(message.stream_id);
+  // Of a whole topic the oldest message decides, which the server knows.
+  const timestamp = mode === "change_all" ? undefined : message.timestamp;
+  const rights = (/** @type {number} */ to) => moveRights(app.store, own, { to, timestamp });
+  const { topic: mayRename, channel: mayLeave } = rights(own);
+  if (!mayRename && !mayLeave) return;
   const channel = channelChooser(app, {
     chosen: own,
     isWanted: ({ subscribed, stream_id }) => subscribed || stream_id === own,
-    onChange: () => topic.input.focus(),
+    onChange: (id) => {
+      topic.input.disabled = !rights(id).topic;
+      topic.input.focus();
+    },
   });
   const topic = topicChooser(app, { value: message.subject, streamId: channel.id, onChange: () => {} });
-  topic.input.autofocus = true;
+  topic.input.disabled = !mayRename;
+  (mayRename ? topic : channel).input.autofocus = true;
   const scope = select(
     [
       ["change_one", t("Only this message")],
@@ -53,7 +64,7 @@ export function showMove(app, message, mode = "change_later") {
         close();
         session.tell(t("The messages have been moved."));
       },
-      pickerField(t("Channel"), channel),
+      mayLeave && pickerField(t("Channel"), channel),
       pickerField(t("Topic"), topic),
       field(t("What to move"), scope),
       checkbox(t("Leave a notice in the old topic"), notifiesOld, (is) => {

@@ -7,7 +7,9 @@ import { getMessages, subscribe } from "../api/endpoints.js";
 import { deleteTopic, unsubscribe, updateMessage, updateSubscription, updateUserTopic } from "../api/endpoints_on_demand.js";
 import { t } from "../lib/words.js";
 import { go } from "../platform/router.js";
+import { moveRights } from "../selectors/message_rights.js";
 import { fragmentOf, narrowKey, topicsFragment } from "../selectors/narrow.js";
+import { mayResolve } from "../selectors/writing.js";
 import { channelOf, FOLLOWED, INHERIT, MUTED, policyOf, UNMUTED } from "../store/channels.js";
 import { topicKey } from "../store/conversations.js";
 import { may } from "../store/lists.js";
@@ -99,6 +101,7 @@ export function showTopicMenu(app, streamId, topic, opener, at) {
   const policy = policyOf(store, streamId, topic);
   const isMutedChannel = channelOf(store, streamId).is_muted;
   const unread = store.unread.get(topicKey(streamId, topic));
+  const rights = moveRights(store, streamId);
   const terms = [
     { operator: "channel", operand: streamId },
     { operator: "topic", operand: topic },
@@ -125,13 +128,14 @@ export function showTopicMenu(app, streamId, topic, opener, at) {
       unread
         ? { label: t("Mark as read"), icon: "check", run: () => void session.markNarrowRead(terms, unread) }
         : { label: t("Mark as unread"), icon: "mail", run: () => void markTopicUnread(app, terms) },
-      topic !== "" && {
-        label: topic.startsWith("✔ ") ? t("Mark as unresolved") : t("Mark as resolved"),
-        icon: "check",
-        run: () => void toggleResolved(app, streamId, topic),
-      },
-      { label: t("Rename"), icon: "edit", run: () => void renameTopic(app, streamId, topic) },
-      { label: t("Move messages"), icon: "move", run: () => void moveTopic(app, streamId, topic) },
+      topic !== "" &&
+        mayResolve(store, streamId) && {
+          label: topic.startsWith("✔ ") ? t("Mark as unresolved") : t("Mark as resolved"),
+          icon: "check",
+          run: () => void toggleResolved(app, streamId, topic),
+        },
+      rights.topic && { label: t("Rename"), icon: "edit", run: () => void renameTopic(app, streamId, topic) },
+      (rights.topic || rights.channel) && { label: t("Move messages"), icon: "move", run: () => void moveTopic(app, streamId, topic) },
       {
         label: t("Copy link"),
         icon: "link",
