@@ -114,6 +114,18 @@ describe("notifications", () => {
     await eventually(async () => assert.equal(await ada.evaluate(() => new Set(window.recorded.closed).size), 2, "gone with the focus"));
   });
 
+  it("come for a mention that an edit adds, once", async () => {
+    const ada = await recording("Ada", "#inbox");
+    await setFocus(ada, false);
+    const { id } = await bench.server.send("Bob", "general", "edited", "Nothing for Ada");
+    const { id: other } = await bench.server.direct("Bob", ["Ada"], "A first");
+    await eventually(async () => assert.deepEqual(await shown(ada), [["Bob (to you)", "A first"]]));
+    for (const content of ["@**Ada** look", "@**Ada** look again"]) await bench.server.call("Bob", "PATCH", `/messages/${id}`, { content });
+    await bench.server.call("Bob", "PATCH", `/messages/${other}`, { content: "@**Ada** a first" });
+    await bench.server.direct("Cleo", ["Ada"], "The last");
+    await eventually(async () => assert.deepEqual((await shown(ada)).slice(1).map(([title]) => title), ["Bob (#general > edited)", "Cleo (to you)"]));
+  });
+
   it("count from the start again once the conversation was read elsewhere", async () => {
     await readAll("Ada");
     const ada = await recording("Ada", "#inbox");

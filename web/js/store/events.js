@@ -15,8 +15,8 @@ import { setTyping, userReducers } from "./users.js";
 
 /** What the store cannot decide by itself.
  * @typedef {{ matches: (range: import("./messages.js").Range, message: Message) => boolean | null,
- *   onMessage?: (message: Message, event: Event) => void }} Context
- *   `matches`: whether a narrow shows a message; null if only the server knows. */
+ *   onMessage?: (message: Message, event: Event) => void, onEdit?: (before: Message, message: Message) => void }} Context
+ *   `matches`: whether a narrow shows a message; null if only the server knows. `onEdit`: a known message has another content. */
 
 /** @typedef {(store: Store, event: Event, context: Context) => void} Reducer */
 
@@ -76,12 +76,15 @@ const messageChanges = {
   update_message(store, event, context) {
     // The event has all flags but the one that no edit changes.
     if (event.content !== undefined || event.rendering_only) {
+      const before = store.messages.byId.get(event.message_id);
       store.messages.update(event.message_id, (message) => ({
         content: event.rendered_content ?? message.content,
         ...(event.rendering_only ? {} : { last_edit_timestamp: event.edit_timestamp }),
         ...(event.is_me_message === undefined ? {} : { is_me_message: event.is_me_message }),
         ...(event.flags ? { flags: [...event.flags, ...message.flags.filter((flag) => flag === "historical")] } : {}),
       }));
+      const message = store.messages.byId.get(event.message_id);
+      if (before && message && !event.rendering_only) context.onEdit?.(before, message);
     }
     if (!isMove(event)) return;
     const stream = event.new_stream_id ?? event.stream_id;

@@ -43,6 +43,8 @@ export function createSession({ matches, requestTerms, tabs }) {
   const { tell, attempt, take: takeNotices } = createNotices();
   /** @type {Set<(message: Message, event: import("../../types/api.js").Event) => void>} */
   const messageListeners = new Set();
+  /** @type {Set<(before: Message, message: Message) => void>} */
+  const editListeners = new Set();
   /** @type {Set<(from: Destination, to: Destination, places: Map<string, string>) => void>} */
   const moveListeners = new Set();
   /** @type {Set<(key: string, content: string) => void>} */
@@ -114,6 +116,9 @@ export function createSession({ matches, requestTerms, tabs }) {
         onMessage(message, event) {
           outbox.confirm(event.local_message_id, message.id);
           for (const listener of messageListeners) listener(message, event);
+        },
+        onEdit(before, message) {
+          for (const listener of editListeners) listener(before, message);
         },
       });
       replies.note(events);
@@ -335,6 +340,10 @@ export function createSession({ matches, requestTerms, tabs }) {
     onMessage(listener) {
       messageListeners.add(listener);
       return () => messageListeners.delete(listener);
+    },
+    /** A known message has another content. @param {(before: Message, message: Message) => void} listener */
+    onEdit(listener) {
+      editListeners.add(listener);
     },
     /** A draft was sent or deleted elsewhere. @param {(key: string, content: string) => void} listener */
     onDraftGone(listener) {

@@ -62,7 +62,8 @@ export function startAlerts(app) {
   /** How many messages a conversation was notified of since the window had the focus, or the conversation was read. @type {Map<string, number>} */
   const notified = new Map();
 
-  session.onMessage(async (message) => {
+  /** @param {Message} message */
+  async function alert(message) {
     const { shows, sounds } = alertsFor(store, message);
     const key = conversationKey(store, message);
     const isSeen = document.hasFocus() && !document.hidden && app.timeline?.conversation === key;
@@ -91,6 +92,12 @@ export function startAlerts(app) {
       id: message.id,
       fragment: app.fragmentOf([...conversationTerms(store, message), { operator: "with", operand: message.id }]),
     });
+  }
+  session.onMessage(alert);
+  // The edit adds a mention or an alert word. What was shown and heard before is not repeated.
+  session.onEdit((before, message) => {
+    const { shows, sounds } = alertsFor(store, before);
+    if (!shows && !sounds) void alert(message);
   });
 
   effect(() => {
