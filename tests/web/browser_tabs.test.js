@@ -2,7 +2,8 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { compose, countOf, eventually, onElement, openPage, setUp, typeInto, until, untilText, wake } from "./harness.js";
+import { fileURLToPath } from "node:url";
+import { compose, countOf, enter, eventually, onElement, openPage, pagePause, setUp, typeInto, until, untilEqual, untilText, wake } from "./harness.js";
 
 const bench = setUp();
 const { as, at } = bench;
@@ -12,9 +13,10 @@ const contents = async (topic) => {
   return messages.map(({ content }) => content);
 };
 
-/** Another tab of the same browser. */
-async function tabBeside(page) {
+/** Another tab of the same browser. `prepare` runs in it before the page. */
+async function tabBeside(page, prepare) {
   const tab = await page.browserContext().newPage();
+  if (prepare) await tab.evaluateOnNewDocument(prepare);
   await tab.setViewport({ width: 1200, height: 800 });
   await tab.goto(page.url());
   await tab.waitForSelector(".composer .editor__text", { visible: true });
@@ -85,6 +87,51 @@ describe("two tabs", () => {
     await eventually(async () => assert.deepEqual(await contents("slow"), ["Slowly", "Afterwards"]));
     await one.evaluate(() => window.release());
     await until(one, () => !document.querySelector("[data-state]"));
+  });
+});
+
+describe("two tabs without locks, as over plain http", () => {
+  const withoutLocks = () => Object.defineProperty(Navigator.prototype, "locks", { get: () => undefined });
+  const box = ".composer .editor__text";
+
+  /** A tab with a text, and another one that has the same draft. */
+  async function tabsWith(topic, write) {
+    const one = await bench.open();
+    await one.evaluateOnNewDocument(withoutLocks);
+    await enter(one, bench.server, "Ada");
+    await bench.go(one, await at("general", topic));
+    await one.waitForSelector(box, { visible: true });
+    await write(one);
+    return [one, await tabBeside(one, withoutLocks)];
+  }
+
+  it("leave each other's uploads, until the tab of the upload ends", async () => {
+    const [one, two] = await tabsWith("slides", async (page) => {
+      await typeInto(page, box, "See");
+      await page.evaluate(() => { XMLHttpRequest.prototype.send = () => {}; });
+      const input = await page.waitForSelector(".composer input[type=file]");
+      await input.uploadFile(fileURLToPath(import.meta.url));
+      await until(page, () => Object.entries(localStorage).some(([name, text]) => name.includes("/drafts/") && text.includes("Uploading")));
+    });
+    await untilEqual(two, box, (area) => area.value.includes("Uploading"), true);
+    // The other tab has as much time to answer.
+    await pagePause(two, 3000);
+    for (const page of [one, two]) await untilEqual(page, box, (area) => area.value.includes("Uploading"), true);
+    await one.close();
+    await untilEqual(two, box, (area) => area.value.trim(), "See");
+  });
+
+  it("send each message once", async () => {
+    const [one, two] = await tabsWith("once", () => {});
+    await bench.stop();
+    await compose(one, "Waits in its tab");
+    await one.waitForSelector(".message-row[data-state]");
+    // The other tab knows of it, and would send it as its own.
+    await pagePause(two, 3000);
+    assert.equal(await countOf(two, ".message-row[data-state]"), 0);
+    await bench.start();
+    await until(one, () => !document.querySelector("[data-state]"));
+    assert.deepEqual(await contents("once"), ["Waits in its tab"]);
   });
 });
 

@@ -2,7 +2,8 @@
  * The page's life: visible or hidden, focused, asleep, online; and which of several tabs works in the background.
  *
  * Browsers allow six connections to a server. A tab that is hidden for a minute stops polling, except the one that holds
- * the lock `background`, which notifies. Without secure context there are no locks: hidden tabs then poll once a minute.
+ * the lock `background`, which notifies. Without secure context there are no locks: hidden tabs then poll once a minute, and tabs ask
+ * whether another one is still there.
  * @module
  */
 
@@ -66,12 +67,45 @@ export function claim(name) {
 const TAB = Array.from(crypto.getRandomValues(new Uint32Array(2)), (part) => part.toString(36)).join("");
 void navigator.locks?.request(`teamchat/tab/${TAB}`, () => new Promise(() => {}));
 
-/** The tabs of this browser. Without secure context they know nothing of each other, and count as ended. */
+/** How long a tab may take to answer where there are no locks, in milliseconds. */
+const PATIENCE = 2_000;
+
+/** Where tabs ask each other whether they are there, without locks. Null if the browser does not allow that either. */
+const questions = openQuestions();
+questions?.addEventListener("message", ({ data }) => data === `ask/${TAB}` && questions?.postMessage(`here/${TAB}`));
+
+function openQuestions() {
+  try {
+    return navigator.locks ? null : new BroadcastChannel("teamchat/tabs");
+  } catch {
+    return null;
+  }
+}
+
+/** Runs `run` once a tab gives no answer. A frozen tab gives none either. @param {BroadcastChannel} channel @param {string} id @param {() => void} run */
+function whenSilent(channel, id, run) {
+  const timer = setTimeout(() => {
+    channel.removeEventListener("message", hear);
+    run();
+  }, PATIENCE);
+  /** @param {MessageEvent} event */
+  const hear = ({ data }) => {
+    if (data !== `here/${id}`) return;
+    clearTimeout(timer);
+    channel.removeEventListener("message", hear);
+    setTimeout(() => whenSilent(channel, id, run), TICK);
+  };
+  channel.addEventListener("message", hear);
+  channel.postMessage(`ask/${id}`);
+}
+
+/** The tabs of this browser. */
 export const tabs = {
   id: TAB,
   /** Runs `run` once a tab has ended. @param {string} id @param {() => void} run */
   whenEnded(id, run) {
     if (navigator.locks) void navigator.locks.request(`teamchat/tab/${id}`, () => run());
+    else if (questions) whenSilent(questions, id, run);
     else setTimeout(run);
   },
   /** Whether this is the tab that works for all, where only one should. */

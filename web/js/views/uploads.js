@@ -39,7 +39,8 @@ export function removeInterrupted(app, replaceText) {
     if (tab === tabs.id || awaited.has(name)) continue;
     awaited.add(name);
     tabs.whenEnded(tab, () => {
-      replaceText(kept(name) ?? "", "");
+      const placeholder = kept(name);
+      if (placeholder) replaceText(placeholder, "");
       keep(name, null);
     });
   }
