@@ -37,8 +37,9 @@ const untilKept = (page, text, isKept = true) => eventually(async () => {
   assert.equal(copy?.hasState === true && copy.texts.some((one) => one.includes(text)), isKept);
 });
 
-/** Runs something without the server. */
+/** Runs something without the server, and without another one that got its port from the system. */
 async function withoutServer(run) {
+  assert.ok(Number(new URL(bench.server.url).port) < 32_768);
   await bench.stop();
   try {
     await run();

@@ -24,6 +24,10 @@ const START_TIMEOUT = 240_000;
  * where tests pass. */
 const TIMEOUT = Number(process.env.TEAMCHAT_TEST_TIMEOUT ?? 60) * 1000;
 
+/** The next port of a server. Systems give those from 32768 on to anyone who asks for some port: with one of them, the server of another
+ * file could answer the pages of a server that is stopped, and log them out. */
+let nextPort = 11_000 + (process.pid % 2000) * 10;
+
 /** The environment of the server: options of the shell in which the tests run do not apply to it. */
 const ENVIRONMENT = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("TEAMCHAT_")));
 
@@ -71,7 +75,7 @@ export async function startServer({ people = [], args = [], fixtures } = {}) {
     child.on("exit", resolve);
     child.kill("SIGTERM");
   });
-  await launch("127.0.0.1:0");
+  await eventually(() => launch(`127.0.0.1:${nextPort++}`));
   process.on("exit", () => child.kill("SIGKILL"));
   for (const signal of ["SIGTERM", "SIGINT"]) process.once(signal, () => process.exit(1));
   const server = {
@@ -80,7 +84,7 @@ export async function startServer({ people = [], args = [], fixtures } = {}) {
       return url;
     },
     stop,
-    /** Starts it again. Another program may have got its port meanwhile, until it ends. */
+    /** Starts it again, on its port. */
     start: () => eventually(() => launch(new URL(url).host)),
     async close() {
       await stop();
