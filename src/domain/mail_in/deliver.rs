@@ -49,6 +49,15 @@ impl Recipient {
         }
     }
 
+    /// Fails if the address has ended since it was found: a session can last for half an hour after that. Called by the job that
+    /// sends the message.
+    fn check(&self, connection: &Connection) -> ApiResult<()> {
+        if find(connection, &self.parts)? == Some(self.target) {
+            return Ok(());
+        }
+        Err(ApiError::bad_request("There is no such address"))
+    }
+
     /// True if mails of this kind are taken. Answers of programs are not, nor are mails of this server: they would go in
     /// circles. Channels take mails of programs and mailing lists.
     fn takes(&self, kind: MailKind) -> bool {
@@ -71,11 +80,9 @@ pub async fn deliver(app: &Arc<App>, mail: &Arc<Mail>, recipient: &Recipient) ->
         MailTarget::Channel { stream_id, asker_id, sender_id } => {
             app.rate_limiter.count_mail(asker_id, &app.clock)?;
             let to = ToChannel { stream_id, asker_id, sender_id };
-            to_channel(app, mail, &recipient.parts, to).await
+            to_channel(app, mail, recipient, to).await
         }
-        MailTarget::Reply { user_id, message_id } => {
-            reply(app, mail, &recipient.parts, user_id, message_id).await
-        }
+        MailTarget::Reply { user_id, message_id } => reply(app, mail, recipient, user_id, message_id).await,
     };
     match sent {
         Err(error) if error.status() < 500 && error.status() != 429 => {
@@ -154,7 +161,7 @@ impl Sender {
     }
 }
 
-async fn to_channel(app: &Arc<App>, mail: &Arc<Mail>, parts: &Parts, to: ToChannel) -> ApiResult<()> {
+async fn to_channel(app: &Arc<App>, mail: &Arc<Mail>, recipient: &Recipient, to: ToChannel) -> ApiResult<()> {
     let now = app.clock.seconds();
     let (sender, destination) = app
         .readers
@@ -167,8 +174,10 @@ async fn to_channel(app: &Arc<App>, mail: &Arc<Mail>, parts: &Parts, to: ToChann
     let mut files = SavedFiles::default();
     let sent = async {
         files.save(app, mail, &sender).await?;
-        let message = prepare(app, mail, parts, &sender, destination, &files.links).await?;
+        let message = prepare(app, mail, &recipient.parts, &sender, destination, &files.links).await?;
+        let recipient = recipient.clone();
         let job = move |tx: &mut Tx<'_>| -> ApiResult<()> {
+            recipient.check(tx)?;
             let mut sender = to.sender(tx)?;
             sender.reload(tx)?;
             let channel = message.destination.clone();
@@ -188,7 +197,7 @@ async fn to_channel(app: &Arc<App>, mail: &Arc<Mail>, parts: &Parts, to: ToChann
 async fn reply(
     app: &Arc<App>,
     mail: &Arc<Mail>,
-    parts: &Parts,
+    recipient: &Recipient,
     user_id: UserId,
     message_id: MessageId,
 ) -> ApiResult<()> {
@@ -205,7 +214,7 @@ async fn reply(
     });
     let (destination, checked) = found.await?;
     let sent = match checked {
-        Ok(()) => send_reply(app, mail, parts, sender, (destination.clone(), message_id)).await,
+        Ok(()) => send_reply(app, mail, recipient, sender, (destination.clone(), message_id)).await,
         Err(error) => Err(error),
     };
     match sent {
@@ -220,20 +229,21 @@ async fn reply(
 async fn send_reply(
     app: &Arc<App>,
     mail: &Arc<Mail>,
-    parts: &Parts,
+    recipient: &Recipient,
     mut sender: Sender,
     (destination, message_id): (Destination, MessageId),
 ) -> ApiResult<()> {
     let mut files = SavedFiles::default();
     let sent = async {
         files.save(app, mail, &sender).await?;
-        let mut message = prepare(app, mail, parts, &sender, destination, &files.links).await?;
+        let mut message = prepare(app, mail, &recipient.parts, &sender, destination, &files.links).await?;
         message.read_by_sender = true;
-        let parts = parts.clone();
+        let recipient = recipient.clone();
         let job = move |tx: &mut Tx<'_>| -> ApiResult<()> {
+            recipient.check(tx)?;
             sender.reload(tx)?;
             check_readable(tx.ctx(&sender.caller), message_id)?;
-            count_use(tx, &parts)?;
+            count_use(tx, &recipient.parts)?;
             sender.send(tx, message)
         };
         app.writer.run(job).await

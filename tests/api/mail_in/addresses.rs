@@ -165,6 +165,20 @@ async fn addresses_end_with_keys_and_sessions() {
     assert!(is_known(&mut mailer, &of_olga).await);
 }
 
+/// A session can last for half an hour after its recipients were looked up.
+#[tokio::test]
+async fn an_address_that_ends_takes_no_mail_that_has_begun() {
+    let (server, listener) = start().await;
+    let ada = server.member("ada").await;
+    let stream_id = server.channel("quay", &[&ada]).await;
+    let email = address_of(&ada, stream_id, json!({"sender_id": ada.user_id})).await;
+    let mut mailer = Mailer::lmtp(listener).await;
+    mailer.begin_mail(&email).await;
+    ada.post("/users/me/api_keys/revoke_others", ()).await.ok();
+    assert_eq!(mailer.say("Subject: tides\r\n\r\nlate\r\n.").await, "250 2.0.0 OK");
+    assert_eq!(server.column("SELECT count(*) FROM message WHERE subject = 'tides'").await, ["0"]);
+}
+
 /// Other people and programs may use the addresses.
 #[tokio::test]
 async fn a_notice_says_that_addresses_ended() {

@@ -134,7 +134,11 @@ async fn answers_do_not_come_from_a_former_address() {
     let message_id = ada.send_direct(&[&bob], "who?").await;
     let of_ada = reply_address(&server, &ada, message_id).await;
     let of_bob = reply_address(&server, &bob, message_id).await;
+    let mut begun = Mailer::lmtp(listener).await;
+    begun.begin_mail(&of_bob).await;
     owner.patch(&format!("/users/{}", bob.user_id), json!({"new_email": "new@example.com"})).await.ok();
+    assert_eq!(begun.say("Subject: Re: x\r\n\r\nme\r\n.").await, "250 2.0.0 OK");
+    assert_eq!(server.column("SELECT count(*) FROM message WHERE content = 'me'").await, ["0"]);
     let mut mailer = Mailer::lmtp(listener).await;
     mailer.say("MAIL FROM:<bob@example.com>").await;
     assert_eq!(mailer.say(&format!("RCPT TO:<{of_bob}>")).await, "550 5.1.1 There is no such address");
