@@ -31,8 +31,8 @@ pub fn is_current(connection: &Connection, user_id: UserId, basis: &Basis, now: 
     Ok(state.is_some_and(|state| state == basis.state))
 }
 
-/// A digest of the texts and places of messages, and of whether emails show them. `None` if the user gets no such email, or may
-/// not read one of the messages.
+/// A digest of the user's address, of the texts and places of messages, and of whether emails show them. `None` if the user gets
+/// no such email, or may not read one of the messages.
 fn state(
     connection: &Connection,
     user_id: UserId,
@@ -40,8 +40,9 @@ fn state(
     others: &[MessageId],
     now: i64,
 ) -> ApiResult<Option<String>> {
-    let is_active = rows::user::by_id(connection, user_id)?.is_some_and(|user| user.is_active);
-    if !is_active || realm::is_deactivated(connection)? {
+    let user = rows::user::by_id(connection, user_id)?.filter(|user| user.is_active);
+    let Some(user) = user else { return Ok(None) };
+    if realm::is_deactivated(connection)? {
         return Ok(None);
     }
     let is_wanted = if missed.is_empty() {
@@ -57,7 +58,7 @@ fn state(
     let caller = rows::user::caller(connection, user_id)?;
     let viewer = MessageViewer::new(Ctx::new(connection, &caller, now));
     let mut digest = Sha256::new();
-    digest.update([u8::from(has_content)]);
+    digest.update(serde_json::to_vec(&(&user.delivery_email, has_content))?);
     for id in missed.iter().chain(others) {
         let Some(message) = messages::by_id(connection, *id)? else { return Ok(None) };
         if !viewer.can_read(message.recipient_id, *id)? {

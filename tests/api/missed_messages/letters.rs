@@ -156,6 +156,29 @@ async fn letters_that_wait_do_not_go_to_a_former_address() {
     assert_eq!(server.column(waiting).await, [""; 0]);
 }
 
+/// An email is composed before the job that puts it into the queue. The address can change in between.
+#[tokio::test]
+async fn letters_for_a_former_address_are_composed_again() {
+    let (_mailbox, server, ada, bob, _) = two().await;
+    bob.send_direct(&[&ada], "hello").await;
+    scheduler::settle(server.app()).await;
+    server.clock.advance(PERIOD);
+    scheduler::settle(server.app()).await;
+    let waiting = "SELECT recipient FROM outgoing_mail WHERE kind = 'missed_messages'";
+    assert_eq!(server.column(waiting).await, ["ada@example.com"]);
+    // Not by a request, which deletes what waits.
+    let new = "new@example.com";
+    let user_id = ada.user_id;
+    server
+        .sql(&format!(
+            "UPDATE user SET delivery_email = '{new}', delivery_email_key = '{new}' WHERE user_id = {user_id}"
+        ))
+        .await;
+    server.clock.advance(15 * 60);
+    scheduler::settle(server.app()).await;
+    assert_eq!(server.column(waiting).await, [new]);
+}
+
 // conformance: missed-10
 #[tokio::test]
 async fn subjects_name_resolved_and_empty_topics_and_the_organization() {
