@@ -85,8 +85,8 @@ async fn deliver_all(app: &App, options: &MailOptions, open: &mut Option<Connect
     }
 }
 
-/// True if an email shows messages that have changed, or that the reader may not read any more, or must not show them any more, or if it
-/// goes to a former address of the reader.
+/// True if an email goes to a former address, or shows messages that have changed, or that the reader may not read any more, or must
+/// not show them any more.
 async fn is_outdated(app: &App, due: &DueLetter) -> ApiResult<bool> {
     let Some((user_id, basis)) = due.basis.clone() else { return Ok(false) };
     let now = app.clock.seconds();
