@@ -2,6 +2,8 @@
 //! and an operator may set it wrong. Work that waits for a duration continues unaffected.
 
 use crate::harness::{Queue, START, TestServer};
+use crate::uploads::upload;
+use hyper::Method;
 use serde_json::json;
 use teamchat::app::Options;
 use teamchat::types::Role;
@@ -79,6 +81,24 @@ async fn clock_jumps_do_not_extend_rate_limits() {
         server.clock.advance(MINUTE);
         ada.get("/users/me", ()).await.ok();
     }
+}
+
+/// A link that was created while the clock was ahead does not work until then.
+#[tokio::test]
+async fn clock_jumps_do_not_extend_links() {
+    let server = TestServer::start().await;
+    let owner = server.owner().await;
+    let url = upload(&owner, "a.txt", b"hello").await;
+    server.clock.set_wall(START + 365 * 24 * 60 * MINUTE);
+    let file = owner.get(&url, ()).await.ok()["url"].as_str().unwrap().to_owned();
+    let created = owner.post(&format!("/users/{}/password_reset", owner.user_id), ()).await.ok();
+    let link = created["password_reset_link"].as_str().unwrap();
+    let page = link.strip_prefix(&format!("http://{}", server.address())).unwrap();
+    let anonymous = server.anonymous();
+    let open = async |path: &str| anonymous.request_outside(Method::GET, path).send().await.status;
+    assert_eq!((open(&file).await, open(page).await), (200, 200));
+    server.clock.set_wall(START);
+    assert_eq!((open(&file).await, open(page).await), (400, 404));
 }
 
 /// The order of events does not depend on the clock.
