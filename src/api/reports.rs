@@ -84,19 +84,14 @@ async fn report_message(call: Call<User>, params: ReportParams) -> ApiResult<Rep
         let stream = moderation_channel(snapshot)?;
         let message = MessageViewer::new(Ctx::new(snapshot, &caller, now)).find(params.message_id)?;
         let content = text(snapshot, &caller, &message, params.report_type, &params.description)?;
-        let topic = if stream.topics_policy == TopicsPolicy::EmptyTopicOnly {
-            String::new()
-        } else {
-            format!("{} moderation", message.sender_full_name)
-        };
-        // A topic that would be too long is cut, as everywhere.
-        let topic = Topic::from_client(&topic).unwrap_or_else(|_| Topic::stored(String::new()));
-        let to = Destination::Channel(Box::new(stream), topic);
-        BotMessage::new(Ctx::new(snapshot, &caller, now), &origin, to, content)
+        BotMessage::new(Ctx::new(snapshot, &caller, now), &origin, destination(stream, &message), content)
     });
     let report = report.await?;
     call.write(move |tx, caller| {
-        MessageViewer::new(tx.ctx(caller)).find(message_id)?;
+        let stream = moderation_channel(tx)?;
+        let message = MessageViewer::new(tx.ctx(caller)).find(message_id)?;
+        // Reports may go to another channel now, and the former one may be public.
+        let report = report.to(destination(stream, &message));
         let sent = budget::send_within(tx, caller.user_id, report.destination(), |tx| report.send(tx))?;
         sent.map_err(|used_up| {
             ApiError::bad_request(format!("You have reported too many messages. {}", used_up.wait()))
@@ -112,6 +107,18 @@ fn moderation_channel(connection: &Connection) -> ApiResult<StreamRow> {
     rows::channel::by_id(connection, StreamId(stream_id))?.filter(|stream| !stream.is_archived).ok_or_else(
         || ApiError::bad_request("Moderation request channel must be specified to enable message reporting."),
     )
+}
+
+/// The destination of the report of a message.
+fn destination(stream: StreamRow, message: &MessageRow) -> Destination {
+    let topic = if stream.topics_policy == TopicsPolicy::EmptyTopicOnly {
+        String::new()
+    } else {
+        format!("{} moderation", message.sender_full_name)
+    };
+    // A topic that would be too long is cut, as everywhere.
+    let topic = Topic::from_client(&topic).unwrap_or_else(|_| Topic::stored(String::new()));
+    Destination::Channel(Box::new(stream), topic)
 }
 
 /// The text of the report: the reporter, the reason, and the message in a spoiler.

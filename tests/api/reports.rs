@@ -1,6 +1,6 @@
 //! `POST /messages/{message_id}/report`.
 
-use crate::harness::{Answer, Client, TestServer};
+use crate::harness::{Answer, Client, TestServer, overtaken};
 use serde_json::{Value, json};
 
 async fn report(client: &Client, id: i64, parameters: Value) -> Answer {
@@ -185,4 +185,21 @@ async fn reports_follow_the_channel_that_they_go_to() {
     server.sql("UPDATE stream SET is_archived = 1").await;
     let msg = "Moderation request channel must be specified to enable message reporting.";
     report(&ada, id, json!({"report_type": "spam"})).await.error(400, "BAD_REQUEST", msg);
+}
+
+/// Another channel may be chosen after the report was rendered and before it is sent, and the former one may become public.
+#[tokio::test]
+async fn reports_go_to_no_former_channel() {
+    let server = TestServer::start().await;
+    let moderator = server.moderator("moderator").await;
+    let ada = server.member("ada").await;
+    let id = ada.send_direct(&[&ada], "hello").await;
+    let requests = server.private_channel("requests", &[&moderator]).await;
+    server.set_realm_setting("moderation_request_channel_id", json!(requests)).await;
+    let changes = "UPDATE stream SET invite_only = 0;
+        DELETE FROM realm_setting WHERE property = 'moderation_request_channel_id'";
+    let refused = overtaken(server.app(), changes, report(&ada, id, json!({"report_type": "spam"}))).await;
+    let msg = "Moderation request channel must be specified to enable message reporting.";
+    refused.error(400, "BAD_REQUEST", msg);
+    assert_eq!(server.column("SELECT count(*) FROM message WHERE subject = 'Ada moderation'").await, ["0"]);
 }

@@ -166,6 +166,13 @@ impl BotMessage {
         Ok(Self { bot: bot(&ctx)?, draft: draft(address, content, rendered) })
     }
 
+    /// The same message to another destination.
+    #[must_use]
+    pub fn to(mut self, destination: Destination) -> Self {
+        self.draft.destination = destination;
+        self
+    }
+
     pub fn destination(&self) -> &Destination {
         &self.draft.destination
     }

@@ -1,8 +1,9 @@
-//! Pools that a test holds up.
+//! Pools and the writer, which a test holds up.
 
 use std::sync::{Arc, mpsc};
 use teamchat::app::App;
 use teamchat::pool::Pool;
+use teamchat::store::{StoreError, Tx};
 use tokio::task::JoinSet;
 
 /// A pool in which everything waits until this is dropped.
@@ -42,6 +43,31 @@ impl Blocked {
         drop(self.ends);
         self.works.join_all().await;
     }
+}
+
+/// Runs a request that reads its snapshot before a change, and whose job comes after it. The change is given as SQL statements.
+pub async fn overtaken<T>(app: &Arc<App>, statements: &str, request: impl Future<Output = T>) -> T {
+    let (end, ended) = mpsc::channel::<()>();
+    let (start, started) = tokio::sync::oneshot::channel();
+    let (changing, statements) = (Arc::clone(app), statements.to_owned());
+    let mut changes = JoinSet::new();
+    changes.spawn(async move {
+        let change = move |tx: &mut Tx<'_>| {
+            start.send(()).unwrap();
+            ended.recv().unwrap_err();
+            Ok::<_, StoreError>(tx.execute_batch(&statements)?)
+        };
+        changing.writer.run(change).await.unwrap();
+    });
+    started.await.unwrap();
+    let mut request = std::pin::pin!(request);
+    tokio::select! {
+        _ = &mut request => panic!("the request was answered without a job"),
+        () = until(|| app.writer.metrics().queued.get() > 0) => {}
+    }
+    drop(end);
+    changes.join_all().await;
+    request.await
 }
 
 /// Waits until a condition holds.
