@@ -243,6 +243,8 @@ async fn send_reply(
             recipient.check(tx)?;
             sender.reload(tx)?;
             check_readable(tx.ctx(&sender.caller), message_id)?;
+            // The message may have moved since.
+            message.destination = conversation(tx.ctx(&sender.caller), message_id)?;
             count_use(tx, &recipient.parts)?;
             sender.send(tx, message)
         };

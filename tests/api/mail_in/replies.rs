@@ -1,7 +1,7 @@
 //! Answers to mails about messages.
 
 use super::{Mailer, PATTERN, address_of, last, mail, newest, options, send, start, start_with};
-use crate::harness::{Client, TestServer};
+use crate::harness::{Client, TestServer, overtaken};
 use crate::mail::sink::MailSink;
 use serde_json::json;
 use teamchat::app::Options;
@@ -69,6 +69,19 @@ async fn answers_go_to_the_conversation_of_the_message() {
     send(listener, &in_topic, &mail("Re: #quay > tides", "after the move")).await;
     let message = newest(&ada, 1).await.pop().unwrap();
     assert_eq!((&message["stream_id"], &message["subject"]), (&json!(pier), &json!("moved")));
+}
+
+/// A message may move after the mail was read, and before the answer is sent.
+#[tokio::test]
+async fn answers_go_where_the_message_is_when_they_are_sent() {
+    let (server, listener) = start().await;
+    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
+    let stream_id = server.channel("quay", &[&ada, &bob]).await;
+    let message_id = ada.send(stream_id, "tides", "when?").await;
+    let address = reply_address(&server, &bob, message_id).await;
+    let moves = format!("UPDATE message SET subject = 'moved' WHERE id = {message_id}");
+    overtaken(server.app(), &moves, send(listener, &address, &mail("Re: tides", "noon"))).await;
+    assert_eq!(last(&ada).await, ("moved".to_owned(), "noon".to_owned()));
 }
 
 // conformance: channel-81
