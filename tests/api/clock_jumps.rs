@@ -5,8 +5,13 @@ use crate::harness::{Queue, START, TestServer};
 use crate::uploads::upload;
 use hyper::Method;
 use serde_json::json;
+use std::net::Ipv4Addr;
 use teamchat::app::Options;
-use teamchat::types::Role;
+use teamchat::domain::audit;
+use teamchat::domain::logins::known::LoginSource;
+use teamchat::domain::logins::sessions;
+use teamchat::scheduler;
+use teamchat::types::{Role, UserId};
 
 const MINUTE: i64 = 60;
 
@@ -99,6 +104,27 @@ async fn clock_jumps_do_not_extend_links() {
     assert_eq!((open(&file).await, open(page).await), (200, 200));
     server.clock.set_wall(START);
     assert_eq!((open(&file).await, open(page).await), (400, 404));
+}
+
+/// As of messages and files.
+#[tokio::test]
+async fn clock_jumps_delete_no_sessions_and_no_audit_log() {
+    const DAY: i64 = 24 * 60 * MINUTE;
+    let server = TestServer::start().await;
+    let user_id = UserId(server.member("ada").await.user_id);
+    let source = LoginSource { client: "test".to_owned(), address: Ipv4Addr::LOCALHOST.into() };
+    server.app().writer.run(move |tx| sessions::begin(tx, user_id, &source)).await.unwrap();
+    let left = async || {
+        scheduler::settle(server.app()).await;
+        audit::prune_old(server.app()).await.unwrap();
+        let counts = "SELECT count(*) FROM session UNION ALL SELECT count(*) > 0 FROM audit_entry";
+        server.column(counts).await
+    };
+    assert_eq!(left().await, ["1", "1"]);
+    server.clock.set_wall(START + 500 * DAY);
+    assert_eq!(left().await, ["1", "1"]);
+    server.clock.advance(DAY);
+    assert_eq!(left().await, ["0", "0"]);
 }
 
 /// The order of events does not depend on the clock.

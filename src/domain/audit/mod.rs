@@ -23,8 +23,11 @@ use crate::types::SECONDS_PER_DAY;
 /// Days for which entries are kept by default.
 pub const DEFAULT_KEEP_DAYS: u32 = 400;
 
-/// Deletes entries that are older than they are kept.
+/// Deletes entries that are older than they are kept, but none for a day after the clock has jumped.
 pub async fn prune_old(app: &App) -> ApiResult<()> {
+    if !app.jump_detector.is_steady(&app.clock) {
+        return Ok(());
+    }
     let days = app.options.audit_keep_days.unwrap_or(DEFAULT_KEEP_DAYS);
     let until = app.clock.seconds() - i64::from(days) * SECONDS_PER_DAY;
     if !app.readers.read(|snapshot| sql::is_prunable(snapshot, until)).await? {
