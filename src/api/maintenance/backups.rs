@@ -31,17 +31,18 @@ pub async fn run_due(app: Arc<App>) -> ApiResult<Option<i64>> {
     };
     let records = app.pools.backups.run(None, read).await?;
     let now = app.clock.seconds();
-    let newest = records.iter().map(|record| record.time).max();
-    let failed = app.backups.status().failure.map(|failure| failure.time);
+    // Times to come are of a clock that was wrong. They neither stop backups, nor make one due at once each time.
+    let last = records.iter().filter(|record| record.time <= now).max_by_key(|record| record.time);
+    let newest = last.map(|record| record.time);
+    let failed = app.backups.status().failure.map(|failure| failure.time).filter(|time| *time <= now);
     let due = match (failed, newest) {
         (Some(failed), _) => failed + options.every.min(RETRY_DELAY),
-        // A clock that was set back does not stop backups.
-        (None, Some(newest)) if newest <= now => newest + options.every,
-        _ => now,
+        (None, Some(newest)) => newest + options.every,
+        (None, None) => now,
     };
     app.backups.update(|status| {
         // The list cannot be read while the folder is gone.
-        if let Some(last) = records.iter().max_by_key(|record| record.time) {
+        if let Some(last) = last {
             status.last_success = Some(last.clone());
         }
         status.next_due = Some(due.max(now));
