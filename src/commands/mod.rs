@@ -313,7 +313,6 @@ async fn run_as_job(app: &App, command: Command) -> ApiResult<Value> {
         }
         _ => None,
     };
-    let creates_person = matches!(command, Command::CreateUser { bot_owner: None, .. });
     let public_url = app.options.public_url.clone();
     let job = move |tx: &mut Tx<'_>| as_operator(tx, |tx| execute(tx, command, password_hash, public_url));
     let mut answer = app.writer.run(job).await?;
@@ -322,9 +321,6 @@ async fn run_as_job(app: &App, command: Command) -> ApiResult<Value> {
         if answer.is_object() {
             answer["had_wrong_passwords"] = was_locked.into();
         }
-    }
-    if let Some(user_id) = answer["user_id"].as_i64().filter(|_| creates_person) {
-        notices::welcome::greet(app, UserId(user_id), None).await;
     }
     Ok(answer)
 }
@@ -354,7 +350,7 @@ fn create_user(tx: &mut Tx<'_>, mut new: NewUser) -> ApiResult<CreatedUser> {
         accounts::create::create_bot(tx, &new, DUMMY_DOMAIN, &NewBotRow::default())?
     } else {
         let user = create(tx, &new)?;
-        notices::welcome::send_hello(tx, &user)?;
+        notices::welcome::greet(tx, &user, None)?;
         let api_key = keys::mint(tx, user.user_id, "command line")?;
         (user, api_key)
     };

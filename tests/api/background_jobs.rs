@@ -379,6 +379,20 @@ async fn hang_up_in_job(server: &TestServer, client: &Client, request: (&str, &s
     writer.run(|_tx| -> Result<(), StoreError> { Ok(()) }).await.unwrap();
 }
 
+/// The welcome text is rendered after the job that creates the account.
+#[tokio::test(flavor = "multi_thread")]
+async fn new_users_get_the_welcome_text_even_if_the_client_hangs_up() {
+    let server = TestServer::start().await;
+    let owner = server.owner().await;
+    owner.patch("/realm", json!({"welcome_message_custom_text": "Mind the **roses**."})).await.ok();
+    let form = "email=ada%40example.com&full_name=Ada&password=correct+horse";
+    hang_up_in_job(&server, &owner, ("POST /api/v1/users", form)).await;
+    scheduler::settle(server.app()).await;
+    let newest = "SELECT content FROM message ORDER BY id DESC LIMIT 1";
+    assert_eq!(server.column(newest).await, ["Mind the **roses**."]);
+    assert_eq!(server.column("SELECT count(*) FROM welcome_text").await, ["0"]);
+}
+
 /// Tasks look for due work once a minute, and when a job wakes them.
 #[tokio::test(flavor = "multi_thread")]
 async fn requests_wake_tasks_even_if_their_clients_hang_up() {

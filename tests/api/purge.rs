@@ -80,6 +80,7 @@ const TABLES: &[(&str, &str, Outcome)] = &[
     ("user_message_flags", "user_id", Kept("no text")),
     ("user_setting", "user_id", Kept("choices from lists, for the account that stays")),
     ("user_topic", "user_id", Kept("names of topics of channels, most of them of others")),
+    ("welcome_text", "user_id", Kept("a text of administrators, sent or dropped soon")),
 ];
 
 /// A decision about the rows of a person.

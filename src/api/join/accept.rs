@@ -9,7 +9,7 @@ use crate::domain::sign_up::{NewPerson, Unusable, create_invited, find_invitatio
 use crate::domain::{invites, keys, logins, realm};
 use crate::http::ApiResult;
 use crate::store::Tx;
-use crate::types::{Language, UserId};
+use crate::types::Language;
 
 /// The client of the new user's key in lists of keys.
 const CLIENT: &str = "join page";
@@ -17,10 +17,6 @@ const CLIENT: &str = "join page";
 /// Data with which a new user connects a client.
 #[derive(Clone, Debug)]
 pub struct Joined {
-    /// The new user.
-    pub user_id: UserId,
-    /// The welcome text of the invitation, if it has one of its own.
-    pub welcome_text: Option<String>,
     /// The email to log in with.
     pub email: String,
     /// True if the user has a password.
@@ -108,8 +104,6 @@ pub fn accept(
         None => None,
     };
     Ok(AcceptResult::Joined(Joined {
-        user_id: user.user_id,
-        welcome_text: invite.welcome_message_custom_text,
         api_key: keys::mint(tx, user.user_id, CLIENT)?,
         session,
         has_password: has_passwords,

@@ -77,7 +77,7 @@ pub fn show(read: &Read<'_, Anyone>, params: PageParams) -> ApiResult<Reply> {
 
 /// `POST /join/{key}/`: creates the user, or shows the sign-up page with the errors.
 pub async fn submit(call: Call<Anyone>, signup: SignupForm) -> ApiResult<Reply> {
-    let (app, info) = (std::sync::Arc::clone(&call.app), call.info.clone());
+    let (app, info) = (Arc::clone(&call.app), call.info.clone());
     if let Err(error) = app.rate_limiter.count_sign_up(info.peer, &app.clock) {
         let organization = app.readers.read(|snapshot| organization(snapshot, &info)).await?;
         return Ok(view::too_many_attempts(&organization, &error));
@@ -117,33 +117,23 @@ pub async fn submit(call: Call<Anyone>, signup: SignupForm) -> ApiResult<Reply> 
         None
     };
     let domain = bot_domain(app.options.public_url.as_deref());
-    let (app, job_signup, job_info) = (Arc::clone(&call.app), signup.clone(), info.clone());
     let providers = app.options.oidc.clone();
-    let (page, new_user) = call
-        .write(move |tx, _| {
-            let source =
-                LoginSource { client: job_info.browser.clone().unwrap_or_default(), address: job_info.peer };
-            let organization = organization(tx, &job_info)?;
-            let (browser, language) = (has_web.then_some(&source), organization.language);
-            let accepted = accept::accept(tx, &job_signup, password_hash, &domain, browser, language)?;
-            Ok(match accepted {
-                AcceptResult::Joined(joined) => {
-                    let page = view::joined(&organization, &joined, &job_info.origin);
-                    (page, Some((joined.user_id, joined.welcome_text)))
-                }
-                AcceptResult::Invalid(found) => {
-                    let InvalidForm { invite, errors, has_passwords } = *found;
-                    let page = Page { info: &job_info, providers: &providers, has_passwords };
-                    (render_signup(tx, page, organization, &invite, &job_signup, &errors)?, None)
-                }
-                AcceptResult::Unusable(reason) => (view::unusable(&organization, reason), None),
-            })
+    call.write(move |tx, _| {
+        let source = LoginSource { client: info.browser.clone().unwrap_or_default(), address: info.peer };
+        let organization = organization(tx, &info)?;
+        let (browser, language) = (has_web.then_some(&source), organization.language);
+        let accepted = accept::accept(tx, &signup, password_hash, &domain, browser, language)?;
+        Ok(match accepted {
+            AcceptResult::Joined(joined) => view::joined(&organization, &joined, &info.origin),
+            AcceptResult::Invalid(found) => {
+                let InvalidForm { invite, errors, has_passwords } = *found;
+                let page = Page { info: &info, providers: &providers, has_passwords };
+                render_signup(tx, page, organization, &invite, &signup, &errors)?
+            }
+            AcceptResult::Unusable(reason) => view::unusable(&organization, reason),
         })
-        .await?;
-    if let Some((user_id, welcome_text)) = new_user {
-        notices::welcome::greet(&app, user_id, welcome_text).await;
-    }
-    Ok(page)
+    })
+    .await
 }
 
 /// True if people sign up by the form, and not only at providers: with a password, or without one by an invitation that works so.

@@ -1,32 +1,40 @@
 //! `/realm`: the organization's settings and its deactivation.
 //!
 //! - `update`: `PATCH /realm`; `rules`: parameters of it that are not settings;
-//! - [`state`]: the organization in the response of `POST /register`; `policies`: deprecated forms of permissions.
+//! - [`state`]: the organization in the response of `POST /register`; `policies`: deprecated forms of permissions;
+//! - `welcome`: the background task that sends welcome texts to new users.
 
 mod policies;
 mod rules;
 pub mod state;
 mod update;
+mod welcome;
 
 pub use update::change_as_operator;
 
-use crate::api::resource::{Resource, StatePart};
+use crate::api::resource::{Background, Resource, StatePart};
 use crate::domain::realm::settings::MAX_WELCOME_MESSAGE_LENGTH;
-use crate::domain::{mail, notices, realm, rows};
+use crate::domain::{mail, realm, rows};
 use crate::http::params::BoundedText;
 use crate::http::{ADMINISTRATOR, Administrator, ApiError, ApiResult, Call, OWNER, Owner, Reply, Route};
+use crate::scheduler;
 use crate::store::Tx;
 use crate::types::MessageId;
 use hyper::Method;
 use rand::RngExt;
 use serde::{Deserialize, Serialize};
 
-pub const RESOURCE: Resource = Resource { name: "realm", routes, state: STATE, set_up, ..Resource::EMPTY };
+pub const RESOURCE: Resource =
+    Resource { name: "realm", routes, state: STATE, set_up, background: Some(BACKGROUND) };
 
 const STATE: &[StatePart] = &[
     StatePart { name: "realm", fetch: state::realm },
     StatePart { name: "realm_user", fetch: state::own_permissions },
 ];
+
+const BACKGROUND: Background = |app, stopped| {
+    Box::pin(scheduler::run(app, stopped, |app| async move { welcome::deliver_due(&app).await }))
+};
 
 fn routes() -> Vec<Route> {
     vec![
@@ -57,9 +65,7 @@ async fn send_test_message(
     params: TestWelcomeParams,
 ) -> ApiResult<Reply<TestMessage>> {
     let text = params.welcome_message_custom_text.into_inner();
-    Reply::data(&TestMessage {
-        message_id: notices::welcome::send(&call.app, call.caller.user_id, text).await?,
-    })
+    Reply::data(&TestMessage { message_id: welcome::send(&call.app, call.caller.user_id, &text).await? })
 }
 
 /// Parameters of `POST /realm/deactivate`.

@@ -59,14 +59,6 @@ pub enum Refusal {
     TooMany,
 }
 
-/// A new account.
-pub struct Created {
-    /// The account that was created.
-    pub user: UserRow,
-    /// The welcome text of the invitation, if it has one of its own.
-    pub welcome_text: Option<String>,
-}
-
 /// The environment of new accounts.
 pub struct SignUp<'a> {
     /// The secret part of an invitation link.
@@ -85,7 +77,7 @@ pub fn create(
     tx: &mut Tx<'_>,
     identity: &Identity,
     sign_up: &SignUp<'_>,
-) -> ApiResult<Result<Created, Refusal>> {
+) -> ApiResult<Result<UserRow, Refusal>> {
     // The first account is that of an owner, by the link that the program prints.
     if !users::can_anyone_log_in(tx)? {
         return Ok(Err(Refusal::NotInvited));
@@ -115,14 +107,12 @@ pub fn create(
     let person =
         NewPerson { email: email.clone(), full_name, password_hash: None, language: sign_up.language };
     let Some(invite) = invite else {
-        let user = create_uninvited(tx, person, sign_up.domain)?;
-        return Ok(Ok(Created { user, welcome_text: None }));
+        return create_uninvited(tx, person, sign_up.domain).map(Ok);
     };
     if invites::rules::has_reached_daily_limit(tx, &invite, tx.now())? {
         return Ok(Err(Refusal::TooMany));
     }
-    let user = create_invited(tx, &invite, person, sign_up.domain)?;
-    Ok(Ok(Created { user, welcome_text: invite.welcome_message_custom_text }))
+    create_invited(tx, &invite, person, sign_up.domain).map(Ok)
 }
 
 /// The invitation of a link, if it is usable by this person.

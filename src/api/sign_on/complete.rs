@@ -1,6 +1,6 @@
 //! `GET /complete/{provider}/`: the provider sends the browser back.
 
-use crate::api::sign_on::account::{Created, Found, Refusal, SignUp, create};
+use crate::api::sign_on::account::{Found, Refusal, SignUp, create};
 use crate::api::sign_on::begin::{find, language};
 use crate::api::sign_on::{account, cookie, token, view};
 use crate::app::App;
@@ -10,7 +10,7 @@ use crate::domain::logins::identities;
 use crate::domain::logins::known::LoginSource;
 use crate::domain::realm::bot_domain;
 use crate::domain::rows::user::UserRow;
-use crate::domain::{audit, keys, logins, notices, realm, users};
+use crate::domain::{audit, keys, logins, realm, users};
 use crate::http::{Anyone, ApiResult, Call, NotJson, Reply, RequestInfo};
 use crate::oidc::flows::{Ending, Pad};
 use crate::oidc::{Failure, Identity, Provider};
@@ -55,8 +55,6 @@ struct Login {
     user: UserRow,
     /// The secret of the session or the API key; of the desktop app none yet.
     secret: String,
-    /// Of a new account: the welcome text of its invitation, if that has one of its own.
-    greeting: Option<Option<String>>,
 }
 
 /// `GET /complete/{provider}/`: logs in the person whom the provider names.
@@ -114,23 +112,16 @@ pub async fn complete(call: Call<Anyone>, params: CompleteParams) -> ApiResult<R
         log_in(tx, &identity, &sign_up, &ending, &source)
     };
     match call.write(job).await? {
-        Outcome::Done(login) => {
-            if let Some(text) = login.greeting {
-                notices::welcome::greet(&app, login.user.user_id, text).await;
+        Outcome::Done(login) => match &purpose.ending {
+            Ending::Browser => Ok(view::redirect(purpose.next, session::begin(&login.secret, &info.origin))),
+            Ending::Mobile(pad) => {
+                Ok(view::redirect(mobile_link(pad, &login.secret, &login.user, &info.origin), Vec::new()))
             }
-            match &purpose.ending {
-                Ending::Browser => {
-                    Ok(view::redirect(purpose.next, session::begin(&login.secret, &info.origin)))
-                }
-                Ending::Mobile(pad) => {
-                    Ok(view::redirect(mobile_link(pad, &login.secret, &login.user, &info.origin), Vec::new()))
-                }
-                Ending::Desktop(key) => {
-                    let sealed = token::hand_over(&app, key, login.user.user_id, purpose.next)?;
-                    Ok(view::desktop_token(language, &sealed))
-                }
+            Ending::Desktop(key) => {
+                let sealed = token::hand_over(&app, key, login.user.user_id, purpose.next)?;
+                Ok(view::desktop_token(language, &sealed))
             }
-        }
+        },
         Outcome::Deactivated(user_id, email) => {
             record_failure(&app, &info, &provider, Some(user_id), "the account is deactivated").await;
             Ok(view::to_login(Some(&email)))
@@ -158,13 +149,13 @@ fn log_in(
     if realm::is_deactivated(tx)? {
         return Ok(Outcome::Refused(None, "the organization is deactivated"));
     }
-    let (user, is_new_identity, greeting) = match account::find(tx, identity)? {
-        Found::Account(user, is_new_identity) => (*user, is_new_identity, None),
+    let (user, is_new_identity) = match account::find(tx, identity)? {
+        Found::Account(user, is_new_identity) => (*user, is_new_identity),
         Found::Taken => {
             return Ok(Outcome::Refused(None, "the email belongs to the account of another identity"));
         }
         Found::None => match create(tx, identity, sign_up)? {
-            Ok(Created { user, welcome_text }) => (user, true, Some(welcome_text)),
+            Ok(user) => (user, true),
             Err(refusal) => return Ok(Outcome::NoAccount(refusal)),
         },
     };
@@ -186,7 +177,7 @@ fn log_in(
         }
         Ending::Desktop(_) => String::new(),
     };
-    Ok(Outcome::Done(Box::new(Login { user, secret, greeting })))
+    Ok(Outcome::Done(Box::new(Login { user, secret })))
 }
 
 /// The link that brings the mobile app its API key, which only the app with the one-time pad can read.

@@ -11,7 +11,6 @@ use crate::store::Tx;
 use crate::types::{Language, Role, UserId};
 use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
-use std::sync::Arc;
 
 /// Parameters of `POST /users`.
 #[derive(Deserialize)]
@@ -51,13 +50,10 @@ pub async fn create_user(
     let job = move |tx: &mut Tx<'_>, _: &Administrator| {
         check_account(tx, &new.email, &new.full_name)?;
         let user = create_with_domain(tx, &new, &domain)?;
-        notices::welcome::send_hello(tx, &user)?;
+        notices::welcome::greet(tx, &user, None)?;
         Ok(user)
     };
-    let app = Arc::clone(&call.app);
-    let user_id = call.write(job).await?.user_id;
-    notices::welcome::greet(&app, user_id, None).await;
-    Reply::data(&CreatedUser { user_id })
+    Reply::data(&CreatedUser { user_id: call.write(job).await?.user_id })
 }
 
 /// Checks the name and the email, and that the email's domain may join.

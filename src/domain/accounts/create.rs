@@ -50,7 +50,7 @@ pub fn create(tx: &mut Tx<'_>, new: &NewUser) -> ApiResult<UserRow> {
 }
 
 /// Creates a user and subscribes members to the default channels. `domain` is the domain of dummy emails. Callers greet people
-/// with `notices::welcome`, in the job and after it.
+/// with `notices::welcome::greet`.
 pub fn create_with_domain(tx: &mut Tx<'_>, new: &NewUser, domain: &str) -> ApiResult<UserRow> {
     let user = create_without_channels(tx, new, domain)?;
     if !user.is_bot() && user.role != Role::Guest {

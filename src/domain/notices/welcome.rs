@@ -1,19 +1,15 @@
 //! Messages of the Welcome Bot to new users (feature level 416).
 
-use crate::app::App;
-use crate::auth::Ctx;
-use crate::domain::messages::rules;
-use crate::domain::rendering::{on_snapshot, render_for};
 use crate::domain::rows::user::UserRow;
-use crate::domain::{mail, notices, realm, rows};
+use crate::domain::{mail, notices, realm};
 use crate::error::ApiResult;
 use crate::store::Tx;
-use crate::types::{MessageId, UserId};
+use crate::types::UserId;
 use teamchat_markdown::{Composition, Words};
 
 /// Greets a new person in the job that creates the account, however it is created: no client starts with an empty list of
-/// messages, and an email says how to log in.
-pub fn send_hello(tx: &mut Tx<'_>, new_user: &UserRow) -> ApiResult<()> {
+/// messages, and an email says how to log in. `text` is the welcome text; `None` means that of the organization.
+pub fn greet(tx: &mut Tx<'_>, new_user: &UserRow, text: Option<String>) -> ApiResult<()> {
     let organization: String = realm::settings::NAME.get(tx)?;
     let language = notices::language_of(tx, new_user.user_id)?;
     let hello =
@@ -31,37 +27,20 @@ pub fn send_hello(tx: &mut Tx<'_>, new_user: &UserRow) -> ApiResult<()> {
             )));
     }
     notices::send_as_welcome_bot(tx, new_user.user_id, content.finish())?;
+    queue_text(tx, new_user.user_id, text)?;
     mail::letters::account_created(tx, new_user)
 }
 
-/// Sends a new user a welcome text, by default the organization's, if there is one. It is sent after the job that
-/// created the user, because it is rendered with the access of the user.
-///
-/// The user exists whether or not it can be sent, so a failure is only logged.
-pub async fn greet(app: &App, user_id: UserId, text: Option<String>) {
-    if let Err(error) = send_greeting(app, user_id, text).await {
-        tracing::warn!(%error, %user_id, "the welcome text was not sent");
-    }
-}
-
-async fn send_greeting(app: &App, user_id: UserId, text: Option<String>) -> ApiResult<()> {
+/// Queues a welcome text that is not blank: jobs do not render, and it is rendered with the access of the new user.
+fn queue_text(tx: &mut Tx<'_>, user_id: UserId, text: Option<String>) -> ApiResult<()> {
     let text = match text {
         Some(text) => text,
-        None => {
-            app.readers.read(|snapshot| realm::settings::WELCOME_MESSAGE_CUSTOM_TEXT.get(snapshot)).await?
-        }
+        None => realm::settings::WELCOME_MESSAGE_CUSTOM_TEXT.get(tx)?,
     };
-    if text.trim().is_empty() { Ok(()) } else { send(app, user_id, text).await.map(|_| ()) }
-}
-
-/// Renders a text with the access of a user, and sends it to them as the Welcome Bot.
-pub async fn send(app: &App, user_id: UserId, text: String) -> ApiResult<MessageId> {
-    let text = rules::content(&text)?;
-    let (now, source) = (app.clock.seconds(), text.clone());
-    let rendered = on_snapshot(app, None, &[&text], move |snapshot| {
-        let reader = rows::user::caller(snapshot, user_id)?;
-        render_for(Ctx::new(snapshot, &reader, now), "", &source)
-    })
-    .await?;
-    app.writer.run(move |tx| notices::send_as_welcome_bot(tx, user_id, (text, rendered))).await
+    if !text.trim().is_empty() {
+        let statement = "INSERT INTO welcome_text (user_id, content) VALUES (?1, ?2)";
+        tx.prepare_cached(statement)?.execute((user_id, text))?;
+        tx.wake_tasks_after_commit();
+    }
+    Ok(())
 }

@@ -76,7 +76,7 @@ pub fn is_usable(connection: &Connection, invite: &InviteRow, now: i64) -> ApiRe
 }
 
 /// Creates the account of an invited person with subscriptions and groups, and sends the events and messages that follow.
-/// `domain` is that of dummy emails. Callers send the welcome text after the job, with `notices::welcome::greet`.
+/// `domain` is that of dummy emails.
 pub fn create_invited(
     tx: &mut Tx<'_>,
     invite: &InviteRow,
@@ -106,7 +106,7 @@ pub fn create_invited(
     if !invite.is_for_owner() {
         welcome::announce(tx, &user)?;
     }
-    notices::welcome::send_hello(tx, &user)?;
+    notices::welcome::greet(tx, &user, invite.welcome_message_custom_text.clone())?;
     Ok(user)
 }
 
@@ -116,7 +116,7 @@ pub fn create_uninvited(tx: &mut Tx<'_>, person: NewPerson, domain: &str) -> Api
     let user = create_with_domain(tx, &new_user(person, Role::Member), domain)?;
     set_language(tx, user.user_id, language)?;
     welcome::announce(tx, &user)?;
-    notices::welcome::send_hello(tx, &user)?;
+    notices::welcome::greet(tx, &user, None)?;
     Ok(user)
 }
 

@@ -360,6 +360,7 @@ async fn the_bots_greet_and_tell() {
     };
     let join = async |params: Value, name: &str| -> Client {
         let (email, api_key) = Page::open(&server, &link(&owner, params).await).await.join(name).await;
+        teamchat::scheduler::settle(server.app()).await;
         let mut client = server.anonymous();
         (client.email, client.api_key) = (email, Some(api_key));
         client

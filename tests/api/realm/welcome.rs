@@ -2,8 +2,7 @@
 
 use crate::harness::{Client, TestServer};
 use serde_json::{Value, json};
-use teamchat::domain::notices;
-use teamchat::types::UserId;
+use teamchat::scheduler;
 
 /// Messages received by a user, the oldest first.
 async fn received(client: &Client) -> Vec<Value> {
@@ -11,10 +10,11 @@ async fn received(client: &Client) -> Vec<Value> {
     client.get("/messages", fetch).await.ok()["messages"].as_array().unwrap().clone()
 }
 
-/// Creates an account as administrators do.
+/// Creates an account as administrators do. Returns when the greeting is complete.
 async fn create(server: &TestServer, owner: &Client, name: &str) -> Client {
     let new = json!({"email": format!("{name}@example.com"), "full_name": name, "password": "correct horse"});
     let user_id = owner.post("/users", new).await.ok()["user_id"].as_i64().unwrap();
+    scheduler::settle(server.app()).await;
     let login = json!({"username": format!("{name}@example.com"), "password": "correct horse"});
     let login = server.anonymous().post("/fetch_api_key", login).await.ok();
     let mut client = server.anonymous();
@@ -82,8 +82,7 @@ async fn welcome_text_uses_the_access_of_its_reader() {
     crate::channels::private_channel(&owner, "layoffs").await;
     let text = "See #**garden**, not #**layoffs**.";
     owner.patch("/realm", json!({"welcome_message_custom_text": text})).await.ok();
-    let ada = server.member("ada").await;
-    notices::welcome::greet(server.app(), UserId(ada.user_id), None).await;
+    let ada = create(&server, &owner, "ada").await;
     let request = json!({"anchor": "newest", "num_before": 1, "num_after": 0, "narrow": [["is", "dm"]]});
     let found = ada.get("/messages", request).await.ok();
     let link = format!(
