@@ -26,8 +26,9 @@ pub struct UpdateBotParams {
     full_name: Option<String>,
     /// The new role: 400 for a member, 600 for a guest. Only administrators may change it.
     role: Option<Role>,
-    /// The new owner, an active person, who gets a message about it. The bot gets a new key and leaves the private
-    /// channels that the new owner is not in; an outgoing webhook loses its URL.
+    /// The new owner, an active person, who gets a message about it. The bot gets a new key. Its event queues end, its scheduled
+    /// messages are cancelled, its reminders are deleted, and the email addresses of channels that it requested end. It leaves the
+    /// private channels and groups that the new owner is not in. An outgoing webhook loses its URL.
     bot_owner_id: Option<UserId>,
     /// Changes to the configuration of the integration: an object of strings. Other keys keep their values.
     config_data: Option<BTreeMap<String, String>>,
