@@ -14,8 +14,8 @@ use bytes::Bytes;
 use hyper::Method;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use std::cell::Cell;
-use std::collections::BTreeMap;
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, HashMap};
 use std::fmt::Display;
 use std::fs::File;
 use std::path::Path;
@@ -52,6 +52,8 @@ pub struct Api {
     token: String,
     /// The refusals since the last other answer.
     refusals: Cell<u32>,
+    /// The results of [`Api::fetch`] by address: many messages can share a file.
+    fetched: RefCell<HashMap<String, Option<String>>>,
 }
 
 #[derive(Deserialize)]
@@ -140,7 +142,7 @@ impl Api {
         let address = Url::parse(&format!("{}/", address.trim_end_matches('/')))
             .map_err(|error| ImportError::new(format!("{address}: {error}")))?;
         let (app, runtime) = (Arc::clone(&target.app), target.runtime.clone());
-        Ok(Self { app, runtime, address, token, refusals: Cell::default() })
+        Ok(Self { app, runtime, address, token, refusals: Cell::default(), fetched: RefCell::default() })
     }
 
     /// The people of the workspace, with their addresses.
@@ -195,8 +197,17 @@ impl Api {
             && !url.path().starts_with(self.address.path())
     }
 
-    /// Fetches a file. Returns its path as that of a file in the archive; `None` if it is not of Slack, or not there.
+    /// Fetches a file once. Returns its path as that of a file in the archive; `None` if it is not of Slack, or not there.
     pub fn fetch(&self, archive: &Archive, url: &str) -> ImportResult<Option<String>> {
+        if let Some(known) = self.fetched.borrow().get(url) {
+            return Ok(known.clone());
+        }
+        let path = self.fetch_new(archive, url)?;
+        self.fetched.borrow_mut().insert(url.to_owned(), path.clone());
+        Ok(path)
+    }
+
+    fn fetch_new(&self, archive: &Archive, url: &str) -> ImportResult<Option<String>> {
         let Some(url) = Url::parse(url).ok().filter(|url| self.is_file(url) || is_of_slack(url)) else {
             return Ok(None);
         };

@@ -185,6 +185,29 @@ fn the_name_of_the_workspace_is_not_needed() {
     assert!(report["left_out"].as_array().unwrap().contains(&left), "{report}");
 }
 
+/// Each message that shares a file has its address.
+#[test]
+fn a_file_of_several_messages_is_fetched_once() {
+    let (own, seen) = start();
+    let import = export(&own);
+    let message = |time: &str, file: &str| {
+        json!({"type": "message", "user": "U1", "text": "oars", "ts": time,
+            "files": [{"id": "F7", "name": "list.txt", "url_private": format!("{own}/files/{file}")}]})
+    };
+    let (there, gone) = ("list.txt?t=xoxe-secret", "gone.txt");
+    let messages = [("1", there), ("2", gone), ("3", there), ("4", gone)];
+    let messages = messages.map(|(second, file)| message(&format!("170936640{second}.000100"), file));
+    import.write("general/2024-03-02.json", json!(messages).to_string());
+    let token = import.folder.path().join("archive-token");
+    std::fs::write(&token, TOKEN).unwrap();
+    let report = import.run(&["--token-file", token.to_str().unwrap(), "--slack-api", &format!("{own}/api")]);
+    assert_eq!(report["attachments"], 2, "{report}");
+    let seen = seen.lock().unwrap();
+    let files: Vec<&str> =
+        seen.iter().map(|(path, _)| path.as_str()).filter(|path| path.starts_with("/files/")).collect();
+    assert_eq!(files, ["/files/list.txt?t=xoxe-secret", "/files/gone.txt"]);
+}
+
 /// Methods of Slack's API can be called like files are fetched, and a token may delete messages.
 #[test]
 fn files_are_no_methods_of_the_api() {
