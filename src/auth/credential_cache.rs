@@ -57,7 +57,6 @@ impl CredentialCache {
         Self { table_version, entries: Mutex::default(), uses: Mutex::default() }
     }
 
-    /// Records a use.
     pub fn record_use(&self, latest: CredentialUse) {
         let mut uses = self.uses.lock();
         let key = (latest.credential, address_block(latest.address));

@@ -18,7 +18,6 @@ pub struct Reply<T = ()> {
 /// The members of a [`Reply`] that is no JSON response, but a redirect.
 pub enum NotJson {}
 
-/// The body of a [`Reply`].
 pub enum ReplyBody {
     /// The members of the JSON response, without braces; `result` and `msg` are added before them.
     Json(String),

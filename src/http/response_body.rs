@@ -10,7 +10,6 @@ use std::task::{Context, Poll};
 /// A response body in chunks. An error ends the connection, so that the client sees that the body is incomplete.
 pub type BodyStream = Pin<Box<dyn Stream<Item = Result<Bytes, ApiError>> + Send>>;
 
-/// The body of a response.
 pub enum ResponseBody {
     /// In memory.
     Full(Bytes),

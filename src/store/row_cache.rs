@@ -80,7 +80,6 @@ struct State {
     forgotten: RowVersion,
 }
 
-/// Entries by row.
 type Entries = IdMap<RowKey, Entry>;
 
 struct Entry {

@@ -180,7 +180,6 @@ impl Writer {
         &self.metrics
     }
 
-    /// The background jobs.
     pub fn background(&self) -> &Arc<BackgroundJobs> {
         &self.background
     }

@@ -63,7 +63,6 @@ impl Charset {
         Encoding::for_bom(text).map(|(encoding, length)| (Self(encoding), length))
     }
 
-    /// True for UTF-8.
     pub fn is_utf_8(self) -> bool {
         self.0 == UTF_8
     }

@@ -59,7 +59,6 @@ pub fn examine(folder: &Path, flags: &[&str]) -> Examined {
     Examined { code, results }
 }
 
-/// A folder with a database.
 fn folder_with_database() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     create_owner(folder.path());

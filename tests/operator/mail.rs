@@ -17,7 +17,6 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 const PASSWORD: &str = "correct/horse@battery";
 const ENCODED: &str = "correct%2Fhorse%40battery";
 
-/// A mail server.
 struct MailServer {
     child: Child,
     output: BufReader<ChildStdout>,

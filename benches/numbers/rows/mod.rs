@@ -83,7 +83,6 @@ pub struct Turns {
     processor: (f64, f64),
 }
 
-/// Starts a floor.
 pub fn start_floor(floor: &Floor) -> Outcome<Process> {
     Process::start(floor.command()?)
 }

@@ -7,7 +7,6 @@ use rusqlite::{Connection, OptionalExtension, Row};
 /// An export's row.
 #[derive(Clone, Debug)]
 pub struct ExportRow {
-    /// The id.
     pub id: i64,
     /// 1 for public data, 2 with the private data of users who consent.
     pub export_type: i64,
@@ -65,7 +64,6 @@ pub fn all(connection: &Connection) -> rusqlite::Result<Vec<ExportRow>> {
     statement.query_map([], read)?.collect()
 }
 
-/// An export.
 pub fn by_id(connection: &Connection, id: i64) -> rusqlite::Result<Option<ExportRow>> {
     connection
         .prepare_cached(&format!("SELECT {COLUMNS} FROM realm_export WHERE id = ?1"))?

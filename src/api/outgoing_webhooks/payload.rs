@@ -100,7 +100,7 @@ fn form(
     Ok(Some(Payload { content_type: "application/x-www-form-urlencoded", body }))
 }
 
-/// A reply of the bot.
+/// The message that a response of the other server asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BotReply {
     /// Markdown.

@@ -40,7 +40,7 @@ impl Clients {
         Ok(clients)
     }
 
-    /// The id of a name.
+    /// The id of a name. A new name gets the next id.
     fn id_of(&self, name: &str) -> i64 {
         let short: String = name.chars().take(MAX_LENGTH).collect();
         *self.by_name.borrow_mut().entry(short).or_insert_with(|| {

@@ -40,7 +40,7 @@ pub struct ActiveUsersByRole {
     pub guests: RoaringBitmap,
     /// Administrators and owners. They see every channel.
     pub administrators: RoaringBitmap,
-    /// By the innermost system group.
+    /// Users by the innermost system group that has them as members.
     innermost: BTreeMap<SystemGroup, RoaringBitmap>,
 }
 

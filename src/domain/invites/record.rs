@@ -3,7 +3,6 @@
 use crate::types::{GroupId, Role, StreamId, UserId, random_key};
 use serde::Serialize;
 
-/// A row of `invite`.
 #[derive(Clone, Debug)]
 pub struct InviteRow {
     /// Identifies the invitation; 0 before it is inserted.

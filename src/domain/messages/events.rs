@@ -58,7 +58,6 @@ pub struct Sender {
 pub struct MessageRouting {
     /// Its Markdown, for clients that want it.
     pub content: String,
-    /// Holders of flags.
     pub flags: FlagHolders,
     /// The queue named by the request, and the client's local id of the message.
     #[serde(default, skip_serializing_if = "Option::is_none")]

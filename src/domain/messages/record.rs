@@ -17,9 +17,7 @@ pub mod attribute {
     pub const STREAM_WILDCARD: i64 = 1;
     /// Mentions all participants of the topic.
     pub const TOPIC_WILDCARD: i64 = 1 << 1;
-    /// Has a link.
     pub const HAS_LINK: i64 = 1 << 2;
-    /// Has an image.
     pub const HAS_IMAGE: i64 = 1 << 3;
     /// Has an uploaded file.
     pub const HAS_ATTACHMENT: i64 = 1 << 4;
@@ -33,7 +31,6 @@ pub mod attribute {
     pub const HAS_SUBMESSAGE: i64 = 1 << 8;
     /// Is the notification bot's word that a topic was resolved or no longer is.
     pub const IS_RESOLVE_NOTICE: i64 = 1 << 9;
-    /// Its topic has links.
     pub const HAS_TOPIC_LINKS: i64 = 1 << 10;
     /// Attributes that do not follow from the content, and stay when it is edited.
     pub const BESIDE_CONTENT: i64 = HAS_REACTION | HAS_SUBMESSAGE | HAS_TOPIC_LINKS;

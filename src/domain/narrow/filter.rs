@@ -78,7 +78,6 @@ pub fn is_of_conversation(test: &Test) -> bool {
     matches_conversation(test, &ConversationAccess::default(), RecipientId::default()).is_some()
 }
 
-/// True if a message matches a test.
 pub fn matches(viewer: &MessageViewer<'_>, test: &Test, message: &Candidate) -> ApiResult<bool> {
     let conversation = viewer.conversation(message.recipient_id)?;
     if let Some(matches) = matches_conversation(test, &conversation, message.recipient_id) {

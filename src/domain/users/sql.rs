@@ -92,7 +92,6 @@ pub fn set_active(connection: &Connection, user_id: UserId, is_active: bool) -> 
     connection.execute_cached("UPDATE user SET is_active = ?2 WHERE user_id = ?1", (user_id, is_active))
 }
 
-/// Sets the owner of a bot.
 pub fn set_bot_owner(connection: &Connection, bot_id: UserId, owner_id: UserId) -> rusqlite::Result<()> {
     connection.execute_cached("UPDATE user SET bot_owner_id = ?2 WHERE user_id = ?1", (bot_id, owner_id))
 }

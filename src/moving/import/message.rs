@@ -184,7 +184,6 @@ fn fenced(content: &str) -> String {
     framed("text", content, 10_000)
 }
 
-/// Inserts a batch.
 pub fn insert_all(tx: &mut Tx<'_>, batch: &[ReadyMessage]) -> ImportResult<()> {
     let mut topics = HashMap::new();
     let mut links = HashMap::new();

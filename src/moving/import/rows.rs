@@ -48,7 +48,6 @@ impl NewPerson {
     }
 }
 
-/// The caller for a user id.
 pub fn caller(user_id: u32, role: Role, bot_type: Option<BotType>) -> Caller {
     Caller {
         user_id: user_id.into(),

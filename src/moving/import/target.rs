@@ -57,7 +57,6 @@ impl Target {
         }
     }
 
-    /// Reads a snapshot.
     pub fn read<T>(&self, work: impl FnOnce(&Snapshot<'_>) -> ImportResult<T>) -> ImportResult<T> {
         self.app.readers.read_now(work)
     }

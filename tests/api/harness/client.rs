@@ -126,7 +126,6 @@ impl Client {
         Request { builder, line, names: Some(names), is_random: false }
     }
 
-    /// Registers a queue.
     pub async fn register(&self, parameters: impl Parameters) -> Queue {
         let parameters = parameters.pairs();
         let state = self.post("/register", parameters.as_slice()).await.ok();
@@ -273,12 +272,10 @@ fn json_of(bytes: &[u8]) -> Value {
     std::str::from_utf8(bytes).ok().and_then(|text| text.parse().ok()).unwrap_or_default()
 }
 
-/// An answer.
 pub struct Answer {
     line: String,
     /// The HTTP status.
     pub status: u16,
-    /// The headers.
     pub headers: HeaderMap,
     /// The body as it came.
     pub bytes: Vec<u8>,

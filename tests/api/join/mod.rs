@@ -22,7 +22,6 @@ pub struct Page {
 }
 
 impl Page {
-    /// Opens a link.
     pub async fn open(server: &TestServer, link: &str) -> Self {
         Self::open_in(server, link, "en").await
     }

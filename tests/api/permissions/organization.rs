@@ -75,7 +75,6 @@ pub struct Case<'o> {
     pub situation: Situation,
 }
 
-/// A request.
 pub struct Request {
     pub method: Method,
     /// Below `/api/v1`.
@@ -98,7 +97,6 @@ impl Request {
 }
 
 impl Case<'_> {
-    /// The channel.
     pub fn channel(&self) -> i64 {
         self.organization.channels[&self.situation.kind]
     }

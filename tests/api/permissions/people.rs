@@ -89,7 +89,6 @@ impl Relation {
     }
 }
 
-/// Kind of the channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ChannelKind {
     Public,

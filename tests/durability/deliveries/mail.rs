@@ -37,7 +37,6 @@ enum Got {
     Quit,
 }
 
-/// A mail server.
 struct MailServer {
     address: SocketAddr,
     steps: Steps<Step>,

@@ -53,7 +53,6 @@ pub struct RequestedChanges {
     pub stream: bool,
     /// The messages that move.
     pub propagate_mode: PropagateMode,
-    /// True if the message is in a channel.
     pub is_channel_message: bool,
     /// True if the message has a poll or to-do list.
     pub is_widget: bool,
@@ -84,7 +83,6 @@ pub fn check_request(requested: RequestedChanges) -> ApiResult<()> {
 pub struct MoveFacts {
     /// Set if the change of topic resolves or unresolves it.
     pub resolving: Option<Resolving>,
-    /// True if the topic changes.
     pub topic_changes: bool,
     /// True if the channel changes.
     pub stream_changes: bool,

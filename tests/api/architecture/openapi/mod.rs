@@ -64,7 +64,6 @@ struct SourceRoute {
     handler: Vec<String>,
 }
 
-/// A handler.
 struct Handler {
     module: String,
     docs: String,
@@ -73,7 +72,6 @@ struct Handler {
     reply: Option<syn::Type>,
 }
 
-/// A parameter.
 struct Parameter {
     name: String,
     schema: Value,

@@ -119,7 +119,6 @@ pub fn deleted(model: &mut Model, event: &Value) {
     model.find_newest();
 }
 
-/// Adds a reaction.
 pub fn reaction_added(model: &mut Model, event: &Value) {
     let reaction = reaction(event);
     model.change(id_of(&event["message_id"]), |message| {
@@ -138,7 +137,6 @@ pub fn submessage_added(model: &mut Model, event: &Value) {
     });
 }
 
-/// Removes a reaction.
 pub fn reaction_removed(model: &mut Model, event: &Value) {
     let gone = reaction(event);
     model.change(id_of(&event["message_id"]), |message| {

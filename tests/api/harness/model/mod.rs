@@ -189,7 +189,6 @@ impl Model {
     }
 }
 
-/// A list of ids.
 fn ids(list: &Value) -> Vec<i64> {
     let ids = list.as_array().unwrap_or_else(|| panic!("a list of ids, not {list}"));
     ids.iter().map(|id| id.as_i64().expect("an id is a number")).collect()

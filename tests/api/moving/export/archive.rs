@@ -52,7 +52,6 @@ impl Archive {
         self.tables.get(name).map_or(&[], Vec::as_slice)
     }
 
-    /// The row of a table with an id.
     pub fn row(&self, table: &str, id: i64) -> &Value {
         self.table(table).iter().find(|row| row["id"] == id).unwrap_or_else(|| panic!("{table} {id}"))
     }
