@@ -158,7 +158,7 @@ pub const PROPERTIES: &[Property] = &[
         "The kind of organization, such as 10 for a business or 20 for an open-source project; 0 if \
          unspecified.",
     ),
-    // Published as one of `authentication_methods`; the only one here.
+    // Also published as `realm_email_auth_enabled`, and as `Email` of `realm_authentication_methods`.
     server("password_auth_enabled", Bool(true), "Users can log in with a password.").by(Server),
     server("presence_disabled", Bool(false), "The presence of users is hidden.").by(Server),
     // The description as HTML, for people who have not logged in yet; follows from `description`.
