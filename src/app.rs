@@ -241,6 +241,8 @@ pub struct Overrides {
     pub disk_reserve_mib: Option<u64>,
     /// The share of the disk in use, in percent, from which on owners are warned; `None` means 80.
     pub disk_warning: Option<i64>,
+    /// The time for the formulas in the messages of one payload of an incoming webhook; `None` means 5 seconds.
+    pub time_for_formulas: Option<Duration>,
 }
 
 impl Overrides {

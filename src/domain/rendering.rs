@@ -59,6 +59,7 @@ struct Organization<'a> {
     earlier: Option<&'a Earlier>,
     /// Only messages have previews of images, and emoji in place of emoticons.
     is_message: bool,
+    time_for_formulas: Duration,
     /// Loaded when a text needs it, as those below.
     code_block_language: OnceCell<String>,
     translates_emoticons: OnceCell<bool>,
@@ -92,7 +93,12 @@ pub struct TimeLimit(Instant);
 impl TimeLimit {
     /// The limit of a request that starts to render.
     pub fn start() -> Self {
-        Self(Instant::now() + TIME_LIMIT)
+        Self::start_with(None)
+    }
+
+    /// The same, with another time.
+    pub fn start_with(time: Option<Duration>) -> Self {
+        Self(Instant::now() + time.unwrap_or(TIME_LIMIT))
     }
 
     /// Fails with 503 when the time is over. To be called before each text.
@@ -112,8 +118,18 @@ pub async fn render_plain(app: &App, content: &str) -> ApiResult<Option<Rendered
 
 /// Renders a message of a sender.
 pub fn render_for(ctx: Ctx<'_>, origin: &str, content: &str) -> ApiResult<Rendered> {
-    let organization = Organization::new(ctx, origin, None, true);
-    let is_of_administrator = ctx.caller.role.is_administrator();
+    render_message(Organization::new(ctx, origin, None, true), content)
+}
+
+/// Renders one of several messages of a sender. When their time is over, formulas are shown as typed.
+pub fn render_within(limit: &TimeLimit, ctx: Ctx<'_>, origin: &str, content: &str) -> ApiResult<Rendered> {
+    let time_for_formulas = limit.0.saturating_duration_since(Instant::now());
+    let organization = Organization { time_for_formulas, ..Organization::new(ctx, origin, None, true) };
+    render_message(organization, content)
+}
+
+fn render_message(organization: Organization<'_>, content: &str) -> ApiResult<Rendered> {
+    let is_of_administrator = organization.ctx.caller.role.is_administrator();
     let limit = if is_of_administrator { MAX_RENDERED_LENGTH } else { MAX_RENDERED_LENGTH_OF_MEMBERS };
     organization.render(content, limit)
 }
@@ -211,6 +227,7 @@ impl<'a> Organization<'a> {
             origin,
             earlier,
             is_message,
+            time_for_formulas: Duration::MAX,
             code_block_language: OnceCell::new(),
             translates_emoticons: OnceCell::new(),
             accessible: OnceCell::new(),
@@ -439,6 +456,10 @@ impl Directory for Organization<'_> {
             let wanted = user_settings::TRANSLATE_EMOTICONS.get(&self.ctx, self.ctx.caller.user_id);
             self.is_message && self.some(wanted.map(Some)).unwrap_or(false)
         })
+    }
+
+    fn time_for_formulas(&self) -> Duration {
+        self.time_for_formulas
     }
 }
 

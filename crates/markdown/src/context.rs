@@ -25,6 +25,7 @@ pub struct Context<'a> {
 impl<'a> Context<'a> {
     /// The state at the beginning of a message.
     pub fn new(directory: &'a dyn Directory) -> Self {
-        Self { directory, in_quote: false, mentions: Mentions::default(), typesetter: Typesetter::default() }
+        let typesetter = Typesetter::with_time(directory.time_for_formulas());
+        Self { directory, in_quote: false, mentions: Mentions::default(), typesetter }
     }
 }

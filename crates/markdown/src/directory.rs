@@ -1,5 +1,7 @@
 //! The renderer's interface to the organization: names of users, groups and channels, files, and settings.
 
+use std::time::Duration;
+
 use super::linkifiers::Linkifier;
 
 /// Reference to a user in a mention.
@@ -127,6 +129,11 @@ pub trait Directory {
     /// Checks whether the sender wants `:)` to become an emoji (`translate_emoticons`).
     fn translates_emoticons(&self) -> bool {
         false
+    }
+
+    /// Returns a limit of the time for formulas, beside that of each message: several messages may have one together.
+    fn time_for_formulas(&self) -> Duration {
+        Duration::MAX
     }
 }
 

@@ -29,7 +29,7 @@ use crate::domain::messages::create::{OutgoingMessage, send};
 use crate::domain::messages::destination;
 use crate::domain::messages::destination::{Destination, MessageType};
 use crate::domain::messages::rules::mentions;
-use crate::domain::rendering::render_for;
+use crate::domain::rendering::{TimeLimit, render_within};
 use crate::domain::{messages, notices, rows};
 use crate::http::{ApiError, ApiResult, Call, Caller, Reply, Route, VISITOR, Visitor};
 use crate::store::{Snapshot, Tx};
@@ -42,6 +42,7 @@ use percent_encoding::percent_decode_str;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::sync::Arc;
+use std::time::Duration;
 use table::Integration;
 use teamchat_markdown::{Words, silenced};
 
@@ -306,6 +307,7 @@ async fn deliver_as(
         sender: caller.clone(),
         now: call.app.clock.seconds(),
         origin: call.info.origin.clone(),
+        time_for_formulas: call.app.options.overrides.time_for_formulas,
     };
     // A large body takes as long to read as its messages take to render.
     let rendering = &call.app.pools.rendering;
@@ -344,6 +346,8 @@ struct Delivery {
     now: i64,
     /// The address of the server, for links.
     origin: String,
+    /// The time for the formulas in all messages, if it is not the usual one.
+    time_for_formulas: Option<Duration>,
 }
 
 /// A prepared delivery.
@@ -359,9 +363,9 @@ impl Delivery {
     fn prepare(&self, snapshot: &Snapshot<'_>) -> ApiResult<Result<Prepared, Refusal>> {
         match self.read() {
             Ok(Some(posts)) => {
-                let drafts =
-                    posts.into_iter().map(|post| self.draft(snapshot, post)).collect::<ApiResult<_>>();
-                Ok(Ok(Prepared::Messages(drafts?)))
+                let limit = TimeLimit::start_with(self.time_for_formulas);
+                let drafts = posts.into_iter().map(|post| self.draft(snapshot, &limit, post));
+                Ok(Ok(Prepared::Messages(drafts.collect::<ApiResult<_>>()?)))
             }
             Ok(None) => Ok(Ok(Prepared::Account)),
             Err(refusal) => Ok(Err(refusal)),
@@ -392,7 +396,7 @@ impl Delivery {
     }
 
     /// Creates a message of a post, and renders it.
-    fn draft(&self, snapshot: &Snapshot<'_>, post: Post) -> ApiResult<OutgoingMessage> {
+    fn draft(&self, snapshot: &Snapshot<'_>, limit: &TimeLimit, post: Post) -> ApiResult<OutgoingMessage> {
         let Self { integration, params, sender, now, origin, .. } = self;
         let destination = match &params.stream {
             Some(stream) => {
@@ -416,11 +420,11 @@ impl Delivery {
         let content =
             if integration.of_strangers { text::start(&silenced(&post.content)) } else { post.content };
         let mut content = messages::rules::content(&content)?;
-        let mut rendered = render_for(Ctx::new(snapshot, sender, *now), origin, &content)?;
+        let mut rendered = render_within(limit, Ctx::new(snapshot, sender, *now), origin, &content)?;
         // Mentions that the bot has no permission for become silent: that the message arrives is worth more.
         if mentions::check(Ctx::new(snapshot, sender, *now), destination.topic(), &rendered).is_err() {
             content = messages::rules::content(&silenced(&content))?;
-            rendered = render_for(Ctx::new(snapshot, sender, *now), origin, &content)?;
+            rendered = render_within(limit, Ctx::new(snapshot, sender, *now), origin, &content)?;
         }
         Ok(OutgoingMessage::new(destination, content, rendered, integration.client()))
     }

@@ -5,6 +5,8 @@ mod cases;
 use crate::harness::{Answer, Client, TestServer};
 use hyper::Method;
 use serde_json::{Value, json};
+use std::time::Duration;
+use teamchat::app::{Options, Overrides};
 use teamchat::commands;
 use teamchat::commands::Command;
 
@@ -448,6 +450,34 @@ async fn text_of_strangers_cannot_mention_or_leave_quotes() {
         let html = message["content"].as_str().unwrap();
         let (_, after) = html.rsplit_once("</blockquote>").unwrap();
         assert!(html.contains("outside") && !after.contains("outside"), "{html}");
+    }
+}
+
+/// When the time for the formulas of a payload is over, its messages arrive with formulas as typed.
+#[tokio::test]
+async fn formulas_of_a_payload_have_a_limit_of_time() {
+    let alert = |host: &str, status: &str| {
+        let labels = json!({"alertname": "a load of $$x$$", "instance": host});
+        json!({"status": status, "labels": labels, "annotations": {}})
+    };
+    let alerts = [alert("one", "firing"), alert("one", "resolved"), alert("two", "firing")];
+    let body = json!({"alerts": alerts}).to_string();
+    for (time_for_formulas, part) in [
+        (None, "a load of <span class=\"katex\">"),
+        (Some(Duration::ZERO), "a load of <span class=\"tex-error\">$$x$$</span></p>"),
+    ] {
+        let overrides = Overrides { time_for_formulas, ..Overrides::default() };
+        let server = TestServer::start_with(Options { overrides, ..Options::default() }).await;
+        let ada = server.member("ada").await;
+        server.channel("general", &[&ada]).await;
+        let query = json!({"api_key": key(&ada).await, "stream": "general"});
+        let request = server.anonymous().request(Method::POST, "/external/alertmanager").query(query);
+        request.body("application/json", body.clone()).send().await.ok();
+        let fetch = json!({"anchor": "newest", "num_before": 3, "num_after": 0});
+        let fetched = ada.get("/messages", fetch).await.ok();
+        let messages = fetched["messages"].as_array().unwrap().iter();
+        let shown: Vec<&str> = messages.map(|message| message["content"].as_str().unwrap()).collect();
+        assert!(shown.len() == 3 && shown.iter().all(|html| html.contains(part)), "{shown:?}");
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! The cost of a formula is limited before, during and after typesetting: the source has at most [`MAX_LENGTH`] bytes
 //! and [`MAX_SYMBOLS`] symbols and cannot define macros, which could multiply them; all formulas of a message together
-//! have [`TIME_LIMIT`]; the HTML of each has a maximum length. Formulas beyond a limit are
+//! have [`TIME_LIMIT`], or what the directory leaves them; the HTML of each has a maximum length. Formulas beyond a limit are
 //! shown as source.
 
 mod write;
@@ -100,9 +100,9 @@ impl Default for Typesetter {
 }
 
 impl Typesetter {
-    /// Returns a typesetter with another limit of time.
-    fn with_time(time_left: Duration) -> Self {
-        Self { time_left, thread: None, late: &LATE }
+    /// Returns a typesetter with this limit of time, or [`TIME_LIMIT`] if that is less.
+    pub fn with_time(time_left: Duration) -> Self {
+        Self { time_left: time_left.min(TIME_LIMIT), thread: None, late: &LATE }
     }
 
     /// Typesets TeX; `None` if it has errors or is beyond a limit.
