@@ -1,12 +1,10 @@
 //! Read state: a [`ReadSet`] for each user and conversation, loaded and stored.
 //!
 //! - [`read_set`]: the set itself;
-//! - [`sender`]: reading the messages of a muted sender;
 //! - [`bulk_events`]: events for messages that became read for many users of channels.
 
 pub mod bulk_events;
 pub mod read_set;
-pub mod sender;
 
 use crate::domain::access::messages::{MovedReceipts, Ranges, clip, received_ids};
 use crate::domain::limits::MAX_SHOWN_UNREAD;
