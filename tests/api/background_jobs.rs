@@ -386,6 +386,7 @@ async fn new_users_get_the_welcome_text_even_if_the_client_hangs_up() {
     let owner = server.owner().await;
     owner.patch("/realm", json!({"welcome_message_custom_text": "Mind the **roses**."})).await.ok();
     let form = "email=ada%40example.com&full_name=Ada&password=correct+horse";
+    scheduler::settle(server.app()).await;
     hang_up_in_job(&server, &owner, ("POST /api/v1/users", form)).await;
     scheduler::settle(server.app()).await;
     let newest = "SELECT content FROM message ORDER BY id DESC LIMIT 1";

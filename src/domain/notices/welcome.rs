@@ -32,7 +32,7 @@ pub fn greet(tx: &mut Tx<'_>, new_user: &UserRow, text: Option<String>) -> ApiRe
 }
 
 /// Queues a welcome text that is not blank: jobs do not render, and it is rendered with the access of the new user.
-fn queue_text(tx: &mut Tx<'_>, user_id: UserId, text: Option<String>) -> ApiResult<()> {
+fn queue_text(tx: &Tx<'_>, user_id: UserId, text: Option<String>) -> ApiResult<()> {
     let text = match text {
         Some(text) => text,
         None => realm::settings::WELCOME_MESSAGE_CUSTOM_TEXT.get(tx)?,
