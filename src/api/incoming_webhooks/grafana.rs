@@ -1,7 +1,7 @@
 //! Grafana and Prometheus Alertmanager: alerts that fire and are resolved.
 
 use super::payload::{Options, Payload, Post, Posts, Refusal};
-use super::text::{bold, label, line, link, start, time};
+use super::text::{bold, label, line, link, start, time, web_link};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -73,8 +73,9 @@ fn alert(alert: Payload<'_>) -> Result<Post, Refusal> {
         ("Silence", "/silenceURL"),
         ("Image", "/imageURL"),
     ];
+    // Some addresses have no host, such as those of a server that does not know its own.
     let links: Vec<String> =
-        links.iter().filter_map(|(name, path)| alert.find_text(path).map(|url| link(name, url))).collect();
+        links.iter().filter_map(|(name, path)| web_link(name, alert.find_text(path)?)).collect();
     if !links.is_empty() {
         sections.push(links.join("\n"));
     }
@@ -100,8 +101,9 @@ fn older(payload: Payload<'_>) -> Result<Post, Refusal> {
         let value = found.find("/value").map_or("None".to_owned(), |value| line(&value.shown()));
         let _infallible = writeln!(text, "**{}:** {value}", label(found.text("/metric")?));
     }
-    if let Some(url) = payload.find_text("/imageUrl") {
-        let _infallible = write!(text, "\n{}", link("Click to view visualization", url));
+    let image = payload.find_text("/imageUrl").and_then(|url| web_link("Click to view visualization", url));
+    if let Some(image) = image {
+        let _infallible = write!(text, "\n{image}");
     }
     Ok(Post::new(payload.text("/title")?, text.trim_end(), state))
 }
@@ -122,7 +124,7 @@ pub fn alertmanager(payload: Payload<'_>, options: &Options<'_>) -> Posts {
         let text = field(desc_field).map_or_else(|| format!("<missing field: {}>", line(desc_field)), line);
         let status @ ("firing" | "resolved") = alert.text("/status")? else { return Err(Refusal::Anomalous) };
         let url = alert.find_text("/generatorURL").unwrap_or_default().replace("tab=1", "tab=0");
-        let graph = if url.is_empty() { String::new() } else { format!(" ({})", link("graph", &url)) };
+        let graph = web_link("graph", &url).map(|graph| format!(" ({graph})")).unwrap_or_default();
         topics.entry(topic).or_default().entry(status).or_default().push(format!("{}{graph}", start(&text)));
     }
     let mut posts = Vec::new();

@@ -52,12 +52,14 @@ fn brackets_match(text: &str) -> bool {
 
 /// A link. An address that is not of the web leaves the text alone.
 pub fn link(text: &str, url: &str) -> String {
+    web_link(text, url).unwrap_or_else(|| label(text))
+}
+
+/// A link; `None` if the address is not of the web.
+pub fn web_link(text: &str, url: &str) -> Option<String> {
+    let url = web_address(url)?;
     let text = label(text);
-    match web_address(url) {
-        Some(url) if text.is_empty() => url,
-        Some(url) => format!("[{text}]({url})"),
-        None => text,
-    }
+    Some(if text.is_empty() { url } else { format!("[{text}]({url})") })
 }
 
 /// An http or https address with the characters encoded that would end a link.
@@ -67,7 +69,7 @@ pub fn web_address(url: &str) -> Option<String> {
     let rest = ["http://", "https://"]
         .iter()
         .find_map(|known| scheme.starts_with(known).then(|| url.get(known.len()..)).flatten());
-    if rest.is_none_or(|rest| rest.starts_with(['/', '?', '#']) || rest.is_empty()) {
+    if rest.is_none_or(|rest| rest.starts_with(['/', '?', '#', ':']) || rest.is_empty()) {
         return None;
     }
     let mut encoded = String::with_capacity(url.len());
@@ -152,7 +154,9 @@ mod tests {
             "[a(http://evil.example)](https://x.example)"
         );
         assert_eq!(link("a", "javascript:alert(1)"), "a");
-        assert_eq!((link("a", "https://"), link("a", "http:///x")), ("a".to_owned(), "a".to_owned()));
+        for url in ["https://", "http:///x", "http://:9090/x", "?orgId=1", "/x", ""] {
+            assert_eq!((link("a", url), web_link("a", url)), ("a".to_owned(), None), "{url}");
+        }
         assert_eq!(link("", "https://x.example/a b)c"), "https://x.example/a%20b%29c");
         assert_eq!(link("a", "HTTP://x.example/(1)"), "[a](HTTP://x.example/%281%29)");
         let branch = in_path("fix/#12 50%?").to_string();
