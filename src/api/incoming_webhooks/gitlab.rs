@@ -26,6 +26,7 @@ pub const EVENTS: &[&str] = &[
     "Note Hook MergeRequest",
     "Note Hook Issue",
     "Confidential Note Hook Issue",
+    "Confidential Note Hook MergeRequest",
     "Note Hook Snippet",
     "Merge Request Hook approved",
     "Merge Request Hook unapproved",
@@ -100,6 +101,11 @@ fn repository(payload: Payload<'_>) -> Result<&str, Refusal> {
     payload.first_text(&["/project/name", "/repository/name", "/project_name"])
 }
 
+/// The event without the mark of confidential issues and internal notes, whose payload is the same.
+fn without_confidential(event: &str) -> &str {
+    event.strip_prefix("Confidential ").unwrap_or(event)
+}
+
 fn topic(event: &str, payload: Payload<'_>) -> Result<String, Refusal> {
     let repository = repository(payload)?;
     let numbered = |kind: &str, path: &str, number: &str| {
@@ -107,7 +113,7 @@ fn topic(event: &str, payload: Payload<'_>) -> Result<String, Refusal> {
             (payload.integer(&format!("{path}/{number}"))?, payload.text(&format!("{path}/title"))?);
         Ok(numbered_topic(repository, kind, number, title))
     };
-    match event {
+    match without_confidential(event) {
         "Push Hook" | "Job Hook" | "Build Hook" => {
             Ok(branch_topic(repository, git::branch_of(payload.text("/ref")?)))
         }
@@ -117,10 +123,10 @@ fn topic(event: &str, payload: Payload<'_>) -> Result<String, Refusal> {
         "Release Hook" => Ok(format!("{repository} / {} {}", payload.text("/tag")?, payload.text("/name")?)),
         "Deployment Hook" => Ok(format!("{repository} / Deployment on {}", payload.text("/environment")?)),
         "Note Hook MergeRequest" => numbered("MR", "/merge_request", "iid"),
-        "Note Hook Issue" | "Confidential Note Hook Issue" => numbered("issue", "/issue", "iid"),
+        "Note Hook Issue" => numbered("issue", "/issue", "iid"),
         "Note Hook Snippet" => numbered("snippet", "/snippet", "id"),
         event if event.starts_with("Merge Request Hook") => numbered("MR", "/object_attributes", "iid"),
-        event if event.contains("Issue Hook") => numbered("issue", "/object_attributes", "iid"),
+        event if event.starts_with("Issue Hook") => numbered("issue", "/object_attributes", "iid"),
         _ => Ok(repository.to_owned()),
     }
 }
@@ -318,7 +324,7 @@ fn note(event: &str, payload: Payload<'_>, named: bool) -> Result<String, Refusa
         return Ok(git::commit_comment(user, &action, commit.text("/url")?, commit.text("/id")?, text));
     }
     let home = payload.text("/project/web_url")?;
-    let (kind, thing, folder, number) = match event {
+    let (kind, thing, folder, number) = match without_confidential(event) {
         "Note Hook MergeRequest" => ("MR", payload.at("/merge_request")?, "merge_requests", "/iid"),
         "Note Hook Snippet" => ("snippet", payload.at("/snippet")?, "snippets", "/id"),
         _ => ("issue", payload.at("/issue")?, "issues", "/iid"),
