@@ -228,7 +228,10 @@ fn changed(payload: Payload<'_>, thing: Payload<'_>, kind: &str, named: bool) ->
             };
             change.message()
         }
-        "edited" => Change { text: thing.find_text("/body"), ..change }.message(),
+        "edited" => {
+            let is_described = payload.find("/changes/body").is_some();
+            Change { text: thing.find_text("/body").filter(|_| is_described), ..change }.message()
+        }
         _ => Change { assignees: assignees.collect(), ..change }.message(),
     })
 }

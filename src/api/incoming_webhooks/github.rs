@@ -365,7 +365,7 @@ fn issue(event: &str, payload: Payload<'_>, named: bool) -> Result<String, Refus
         }
         _ => {
             let about_people = matches!(action, "assigned" | "unassigned");
-            let shows_text = matches!(action, "opened" | "edited");
+            let shows_text = action == "opened" || payload.find("/changes/body").is_some();
             let change = Change {
                 assigned: payload.find_text("/assignee/login").filter(|_| about_people),
                 text: if shows_text { issue.find_text("/body") } else { None },
@@ -395,16 +395,24 @@ fn discussion(event: &str, payload: Payload<'_>, named: bool) -> Result<String, 
         };
         return Ok(change.message());
     }
+    let (verb, preposition) = match payload.find_text("/action").unwrap_or("created") {
+        "category_changed" => ("moved", "to"),
+        verb => (verb, "in"),
+    };
+    let shows_text = verb == "created" || payload.find("/changes/body").is_some();
+    let name = if named && !shows_text {
+        format!("discussion #{number} {title}")
+    } else {
+        format!("discussion #{number}")
+    };
+    let category = label(payload.text("/discussion/category/name")?);
+    let change =
+        format!("{} {} {} {preposition} {category}", label(sender(payload)), label(verb), link(&name, url));
+    if !shows_text {
+        return Ok(change + ".");
+    }
     let text = format!("### {}\n{}", label(title), discussion.find_text("/body").unwrap_or_default());
-    let verb = payload.find_text("/action").unwrap_or("created");
-    Ok(format!(
-        "{} {} {} in {}:\n{}",
-        label(sender(payload)),
-        label(verb),
-        link(&format!("discussion #{number}"), url),
-        label(payload.text("/discussion/category/name")?),
-        quote(&text)
-    ))
+    Ok(format!("{change}:\n{}", quote(&text)))
 }
 
 fn team(payload: Payload<'_>) -> Result<String, Refusal> {

@@ -296,6 +296,8 @@ fn merge_request(payload: Payload<'_>, named: bool) -> Result<String, Refusal> {
         _ if new_commits => ("added commit(s) to", false),
         _ => ("updated", true),
     };
+    // Labels, people and drafts change without the description.
+    let is_described = action == "created" || payload.find("/changes/description").is_some();
     let text = request.find_text("/description").map(without_comments).unwrap_or_default();
     let branches = request.find_text("/source_branch").zip(request.find_text("/target_branch"));
     let change = Change {
@@ -307,7 +309,7 @@ fn merge_request(payload: Payload<'_>, named: bool) -> Result<String, Refusal> {
         url: request.text("/url")?,
         branches: branches.filter(|_| whole),
         assignees: if whole { people(payload) } else { Vec::new() },
-        text: whole.then_some(&*text),
+        text: (whole && is_described).then_some(&*text),
         ..Change::default()
     };
     Ok(change.message())
