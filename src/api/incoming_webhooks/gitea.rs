@@ -184,7 +184,8 @@ fn changed(payload: Payload<'_>, thing: Payload<'_>, kind: &str, named: bool) ->
     let change = Change { user, action, kind, number: Some(number), title, url, ..Change::default() };
     let milestone = || {
         let name = thing.find_text("/milestone/title").or(payload.find_text("/changes/milestone/from"));
-        format!("milestone {}", label(name.unwrap_or("the milestone")))
+        // Gitea 1.23 does not name a milestone that was removed.
+        name.map_or_else(|| "a milestone".to_owned(), |name| format!("milestone {}", label(name)))
     };
     let assignees = thing.find_list("/assignees").filter_map(|assignee| assignee.find_text("/login"));
     Ok(match action {
