@@ -356,6 +356,10 @@ fn issue(event: &str, payload: Payload<'_>, named: bool) -> Result<String, Refus
             let milestone = link(payload.text("/milestone/title")?, payload.text("/milestone/html_url")?);
             change.attachment(verb, &format!("milestone {milestone}"))
         }
+        "issues" if matches!(action, "typed" | "untyped") && payload.find("/type").is_some() => {
+            let verb = if action == "typed" { "added" } else { "removed" };
+            change.attachment(verb, &format!("the {} type", label(payload.text("/type/name")?)))
+        }
         "issues_transferred" => {
             let (new, name) =
                 (payload.at("/changes/new_issue")?, payload.text("/changes/new_repository/full_name")?);
@@ -512,6 +516,9 @@ fn other(event: &str, payload: Payload<'_>) -> Result<String, Refusal> {
             });
             let pages: Vec<String> = pages.collect::<Result<_, Refusal>>()?;
             format!("{user}:\n{}", pages.join("\n"))
+        }
+        "member" if action == "edited" => {
+            format!("{user} changed the permissions of {} in {}.", member(payload, action).0, repository()?)
         }
         "member" => {
             let (member, preposition) = member(payload, action);
