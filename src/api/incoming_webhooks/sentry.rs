@@ -2,7 +2,9 @@
 
 use super::payload::{Options, Payload, Post, Posts, Refusal};
 use super::text::{bold, code_block, label, line, link, quote, start, time};
+use crate::types::whole_seconds;
 use std::fmt::Write;
+use teamchat_markdown::global_time;
 
 /// The types of events.
 pub const EVENTS: &[&str] = &[
@@ -22,7 +24,7 @@ const MAX_CONTEXT: usize = 10;
 /// Creates the message of a delivery.
 pub fn posts(payload: Payload<'_>, _options: &Options<'_>) -> Posts {
     let post = if let Some(event) = payload.find("/data/event").or(payload.find("/data/error")) {
-        error(event)?
+        error(event, None)?
     } else if let Some(issue) = payload.find("/data/issue") {
         self::issue(payload, issue)?
     } else if let Some(alert) = payload.find("/data/metric_alert") {
@@ -36,7 +38,11 @@ pub fn posts(payload: Payload<'_>, _options: &Options<'_>) -> Posts {
             "metric_alert",
         )
     } else if payload.find("/project_name").is_some() {
-        older(payload)?
+        // The plugin of projects. It has no message for exceptions.
+        match payload.find("/event").filter(|event| event.find_text("/title").is_some()) {
+            Some(event) => error(event, payload.find_text("/url"))?,
+            None => older(payload)?,
+        }
     } else {
         let names: Vec<&str> = payload.members("/data").map(|(name, _)| name).collect();
         return Err(Refusal::Unsupported(names.join(", ")));
@@ -59,19 +65,20 @@ fn language(platform: &str) -> &'static str {
     }
 }
 
-fn error(event: Payload<'_>) -> Result<Post, Refusal> {
+/// An error. `page` is the web page of its issue, for an event that does not name its own.
+fn error(event: Payload<'_>, page: Option<&str>) -> Result<Post, Refusal> {
     let title = event.text("/title")?;
     let exception = event.find("/exception");
     let kind = if exception.is_some() { "New exception" } else { "New message event" };
     let mut facts = vec![format!("**level:** {}", label(event.find_text("/level").unwrap_or("error")))];
-    if let Some(when) = event.find_text("/datetime") {
-        facts.push(format!("**timestamp:** {}", time(when)));
+    if let Some(when) = event.find_text("/datetime").map(time).or_else(|| seconds(event)) {
+        facts.push(format!("**timestamp:** {when}"));
     }
     let file = event.find_text("/metadata/filename");
     if let Some(file) = file {
         facts.push(format!("**filename:** {}", line(file)));
     }
-    let url = event.find_text("/web_url").or(event.find_text("/issue_url")).unwrap_or_default();
+    let url = event.find_text("/web_url").or(event.find_text("/issue_url")).or(page).unwrap_or_default();
     let mut content = format!("**{kind}:** {}{}", link(title, url), quote(&facts.join("\n")));
     let frames = exception.into_iter().flat_map(|exception| exception.find_list("/values"));
     let mut frames = frames.flat_map(|value| value.find_list("/stacktrace/frames"));
@@ -82,6 +89,12 @@ fn error(event: Payload<'_>) -> Result<Post, Refusal> {
         let _infallible = write!(content, "\n\nTraceback:\n{}", code_block(language, &code));
     }
     Ok(Post::new(title, content, "event"))
+}
+
+/// The time of an event that has it as a number of seconds.
+fn seconds(event: Payload<'_>) -> Option<String> {
+    let number = event.find("/timestamp").or(event.find("/received"))?.0.as_f64()?;
+    whole_seconds(number).map(global_time)
 }
 
 /// The lines around an error, with an arrow at its own.
@@ -126,7 +139,7 @@ fn issue(payload: Payload<'_>, issue: Payload<'_>) -> Result<Post, Refusal> {
     Ok(Post::new(title, content, format!("issue {action}")))
 }
 
-/// The payload of the plugin that Sentry had before.
+/// The payload of older versions of the plugin.
 fn older(payload: Payload<'_>) -> Result<Post, Refusal> {
     let level = payload.find_text("/level").unwrap_or("error").to_uppercase();
     let issue = link("issue", payload.find_text("/url").unwrap_or_default());
