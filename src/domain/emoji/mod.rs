@@ -3,6 +3,7 @@
 pub mod events;
 pub mod image;
 pub mod resolve;
+pub mod short_names;
 mod sql;
 
 pub use self::sql::*;

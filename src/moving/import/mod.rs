@@ -20,7 +20,6 @@ mod receipts;
 pub mod report;
 mod rocketchat;
 mod rows;
-mod short_names;
 pub mod slack;
 mod target;
 mod topics;

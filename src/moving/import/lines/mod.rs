@@ -11,7 +11,7 @@ pub use self::file::{MARKS, import};
 
 use crate::auth::Caller;
 use crate::domain::bots::NewBotRow;
-use crate::domain::emoji::resolve;
+use crate::domain::emoji::{resolve, short_names};
 use crate::domain::files::names::new_path_id;
 use crate::domain::groups::channel_settings;
 use crate::domain::groups::permission::StreamSetting;
@@ -37,7 +37,6 @@ use crate::moving::import::report;
 use crate::moving::import::report::Report;
 use crate::moving::import::rows;
 use crate::moving::import::rows::{Channel, NewPerson};
-use crate::moving::import::short_names;
 use crate::moving::import::target::Target;
 use crate::moving::import::topics::NewestMessages;
 use crate::moving::import::unpack::Archive;

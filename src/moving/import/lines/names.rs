@@ -1,7 +1,7 @@
 //! Names and mentions of other products, made into those that are allowed here.
 
+use crate::domain::emoji::short_names;
 use crate::domain::limits::MAX_STREAM_NAME_LENGTH;
-use crate::moving::import::short_names;
 use crate::types::{fold, is_unprintable, without_forbidden};
 use std::collections::HashSet;
 

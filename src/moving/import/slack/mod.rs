@@ -11,6 +11,7 @@ mod profiles;
 mod rich_text;
 mod text;
 
+use crate::domain::emoji::short_names;
 use crate::moving::import::error::{ImportError, ImportResult};
 use crate::moving::import::json;
 use crate::moving::import::lines::model::{
@@ -22,7 +23,6 @@ use crate::moving::import::lines::{Importer, MAX_ORGANIZATION_NAME};
 use crate::moving::import::links::OldAddress;
 use crate::moving::import::progress::Progress;
 use crate::moving::import::report::Report;
-use crate::moving::import::short_names;
 use crate::moving::import::target::Target;
 use crate::moving::import::unpack::Archive;
 use crate::types::{charset, fold, whole_seconds, without_forbidden};

@@ -2,7 +2,7 @@
 
 use super::text;
 use super::text::Names;
-use crate::moving::import::short_names;
+use crate::domain::emoji::short_names;
 use serde_json::Value;
 use teamchat_markdown::{FlatList, nested_lists, unused_fence};
 

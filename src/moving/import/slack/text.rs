@@ -1,6 +1,6 @@
 //! Slack's markup as Markdown.
 
-use crate::moving::import::short_names;
+use crate::domain::emoji::short_names;
 use std::collections::HashMap;
 use teamchat_markdown::{SlackText, decode_slack_entities};
 
