@@ -1,12 +1,12 @@
 //! Slack's markup to Markdown.
 //!
 //! `*bold*`, `_emphasis_` and `~deleted~` have other marks; addresses, mentions and times stand between `<` and `>`; and
-//! the characters `&`, `<` and `>` are written as entities. Code is left as it is.
+//! the characters `&`, `<` and `>` are written as entities. Some emoji have other names. Code is left as it is.
 
 use super::text::{link, web_address};
+use crate::domain::emoji::short_names;
 use crate::types::LAST_SECOND;
-pub use teamchat_markdown::decode_slack_entities as entities;
-use teamchat_markdown::{SlackText, unused_fence};
+use teamchat_markdown::{SlackText, decode_slack_entities, unused_fence};
 
 /// Converts a text.
 pub fn markdown(text: &str) -> String {
@@ -25,7 +25,7 @@ pub fn markdown(text: &str) -> String {
             continue;
         };
         add_formatted(&mut converted, &rest[..start]);
-        let code = entities(&inside[..end]);
+        let code = decode_slack_entities(&inside[..end]);
         if fence == "```" {
             converted.push_code_block(&unused_fence(&code), &code);
         } else {
@@ -40,9 +40,15 @@ pub fn markdown(text: &str) -> String {
     converted.to_markdown()
 }
 
+/// Converts a text without marks.
+pub fn plain(text: &str) -> String {
+    short_names::in_text(&decode_slack_entities(text))
+}
+
 /// Adds a text without code.
 fn add_formatted(converted: &mut SlackText, text: &str) {
-    let mut rest = text;
+    let text = short_names::in_text(text);
+    let mut rest = &*text;
     while let Some((before, after)) = rest.split_once('<') {
         converted.push_text(before);
         // The next `<` starts another reference, so the text in between is scanned only once.
@@ -63,7 +69,7 @@ fn add_formatted(converted: &mut SlackText, text: &str) {
 /// Converts the text between `<` and `>`.
 fn reference(inside: &str) -> String {
     let (target, text) = match inside.split_once('|') {
-        Some((target, text)) => (target, Some(entities(text))),
+        Some((target, text)) => (target, Some(decode_slack_entities(text))),
         None => (inside, None),
     };
     let name = || text.clone().unwrap_or_default();
@@ -80,7 +86,7 @@ fn reference(inside: &str) -> String {
             _ => text.unwrap_or_else(|| command.to_owned()),
         },
         _ => {
-            let target = entities(target);
+            let target = decode_slack_entities(target);
             match text {
                 _ if target.starts_with("mailto:") => {
                     text.unwrap_or_else(|| target["mailto:".len()..].to_owned())
@@ -124,6 +130,10 @@ mod tests {
             ("`*code*` *x*", "`*code*` **x**"),
             ("see ```a *b*\n&lt;c``` *d*", "see \n```\na *b*\n<c\n```\n **d**"),
             ("a ` b *c*", "a ` b **c**"),
+            (
+                "*:x: <https://x.example/:x:/|:lock: a>* `:x:`",
+                "**:cross_mark: [:locked: a](https://x.example/:x:/)** `:x:`",
+            ),
             ("< b", "< b"),
             ("<javascript:alert(1)|x>", "x"),
             ("", ""),

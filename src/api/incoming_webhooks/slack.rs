@@ -3,6 +3,7 @@
 use super::mrkdwn;
 use super::payload::{Options, Payload, Post, Posts, Refusal};
 use super::text::{bold, code_block, label, line, link, quote, web_address};
+use crate::domain::emoji::short_names;
 use crate::types::{LAST_SECOND, whole_seconds};
 use teamchat_markdown::{FlatList, global_time, nested_lists};
 
@@ -24,10 +25,11 @@ pub fn posts(payload: Payload<'_>, _options: &Options<'_>) -> Posts {
     if pieces.is_empty()
         && let Some(text) = payload.find_text("/text")
     {
-        let icon =
-            payload.find_text("/icon_emoji").map(|icon| format!("{} ", line(icon))).unwrap_or_default();
+        // Some programs leave the colons out.
+        let icon = payload.find_text("/icon_emoji").map(|icon| emoji(icon.trim_matches(':')) + " ");
+        let icon = icon.unwrap_or_default();
         let text = if payload.0.pointer("/mrkdwn") == Some(&false.into()) {
-            mrkdwn::entities(text)
+            mrkdwn::plain(text)
         } else {
             mrkdwn::markdown(text)
         };
@@ -48,10 +50,15 @@ fn add(pieces: &mut Vec<String>, piece: String) {
     }
 }
 
+/// An emoji by the name that it has in Slack.
+fn emoji(name: &str) -> String {
+    short_names::in_text(&format!(":{}:", line(name)))
+}
+
 /// A text object, or a plain string.
 fn text_of(object: Payload<'_>) -> String {
     match object.find_text("/text") {
-        Some(text) if object.find_text("/type") == Some("plain_text") => text.to_owned(),
+        Some(text) if object.find_text("/type") == Some("plain_text") => short_names::in_text(text),
         Some(text) => mrkdwn::markdown(text),
         None => object.as_text().map(mrkdwn::markdown).unwrap_or_default(),
     }
@@ -238,7 +245,7 @@ fn span(span: Payload<'_>) -> String {
             let url = span.find_text("/url").unwrap_or_default();
             link(span.find_text("/text").unwrap_or_default(), url)
         }
-        "emoji" => format!(":{}:", line(span.find_text("/name").unwrap_or_default())),
+        "emoji" => emoji(span.find_text("/name").unwrap_or_default()),
         "user" => format!("@{}", line(span.find_text("/user_id").unwrap_or_default())),
         "channel" => format!("#{}", line(span.find_text("/channel_id").unwrap_or_default())),
         "usergroup" => format!("@{}", line(span.find_text("/usergroup_id").unwrap_or_default())),
@@ -271,17 +278,17 @@ fn attachment(attachment: Payload<'_>, pieces: &mut Vec<String>) {
         add(pieces, mrkdwn::markdown(pretext));
     }
     if let Some(author) = text("/author_name") {
-        add(pieces, link(&mrkdwn::entities(author), text("/author_link").unwrap_or_default()));
+        add(pieces, link(&mrkdwn::plain(author), text("/author_link").unwrap_or_default()));
     }
     if let Some(title) = text("/title") {
-        let title = mrkdwn::entities(title);
+        let title = mrkdwn::plain(title);
         add(pieces, format!("## {}", link(&title, text("/title_link").unwrap_or_default())));
     }
     if let Some(text) = text("/text") {
         add(pieces, mrkdwn::markdown(text));
     }
     let fields = attachment.find_list("/fields").take(MAX_ITEMS).map(|field| {
-        let title = field.find_text("/title").map(|title| line(&mrkdwn::entities(title)));
+        let title = field.find_text("/title").map(|title| line(&mrkdwn::plain(title)));
         let value = field.find("/value").map(|value| mrkdwn::markdown(&value.shown()));
         match (title, value.filter(|value| !value.is_empty())) {
             (Some(title), Some(value)) => format!("**{title}**: {value}"),
@@ -313,7 +320,7 @@ fn attachment(attachment: Payload<'_>, pieces: &mut Vec<String>) {
     if pieces.len() == before
         && let Some(fallback) = text("/fallback")
     {
-        add(pieces, mrkdwn::entities(fallback));
+        add(pieces, mrkdwn::plain(fallback));
     }
 }
 
