@@ -1,4 +1,5 @@
-//! Custom emoji: statements, and the check of an emoji that a client names by name, code and type.
+//! Custom emoji: statements, and the check of an emoji that a client names by name, code and type. Names of emoji in
+//! other products.
 
 pub mod events;
 pub mod image;
