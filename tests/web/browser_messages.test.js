@@ -613,6 +613,21 @@ describe("a dialog that is still loading", () => {
     await untilEqual(ada, ".composer .editor__text", (area) => [area.value, area.selectionStart], ["So: **Bold** words follow", 25]);
   });
 
+  it("is not waited for by the search box: what is typed meanwhile is searched for, with the terms of the view", { skip: IS_FIREFOX }, async () => {
+    await bench.server.send("Bob", "general", "carpets", "The carpet is vermilion");
+    const { ada, held } = await openHolding(/\/(search_input|later)\.js$/);
+    await go(ada, (await at("general", "carpets")).split("/topic/")[0]);
+    await untilText(ada, ".message-row", "vermilion");
+    await ada.keyboard.press("/");
+    await untilFocus(ada, ".search input");
+    await eventually(() => assert.equal(held.length, 1));
+    await ada.keyboard.type("sender:bo vermilion");
+    await ada.keyboard.press("Enter");
+    await held[0].continue();
+    await untilAllEqual(ada, ".header__pills .pill__text", (pills) => pills.map((pill) => pill.textContent), ["channel: general", "sender: Bob", "“vermilion”"]);
+    await untilText(ada, ".message-row .highlight", "vermilion");
+  });
+
   it("is not waited for by messages: a poll is shown when its module is there", { skip: IS_FIREFOX }, async () => {
     const { id } = await bench.server.send("Bob", "general", "teatime", "/poll Tea?\nYes\nNo");
     await bench.server.send("Bob", "general", "teatime", "Please vote");

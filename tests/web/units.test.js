@@ -24,10 +24,10 @@ import { mayDelete, mayMove, moveRights } from "../../web/js/selectors/message_r
 import { messageAt } from "../../web/js/selectors/message_at.js";
 import { timelineRows } from "../../web/js/selectors/timeline_rows.js";
 import { suggestions } from "../../web/js/selectors/search_suggestions.js";
-import { parseSearch, searchPills, searchProblem, splitDate, takeTerms } from "../../web/js/selectors/search_terms.js";
+import { parseSearch, searchProblem, splitDate, takeTerms } from "../../web/js/selectors/search_terms.js";
 import { channelSections } from "../../web/js/selectors/sidebar_items.js";
 import { directRows, sectionRows, topicRows, viewRows } from "../../web/js/selectors/sidebar_rows.js";
-import { noticePlace, titleCount } from "../../web/js/selectors/title.js";
+import { noticePlace, searchPills, titleCount } from "../../web/js/selectors/title.js";
 import { commandSettings, isSameDestination, manyMentioned, mayResolve, needsTopic, placeholderOf, problem, refusal, remark } from "../../web/js/selectors/writing.js";
 import { topTopic } from "../../web/js/store/channels.js";
 import { createComposition } from "../../web/js/store/composition.js";

@@ -4,11 +4,11 @@
  */
 
 import { t } from "../lib/words.js";
-import { channelByName, channelOf } from "../store/channels.js";
-import { userOf } from "../store/users.js";
+import { channelByName } from "../store/channels.js";
 import { dayOfText, textOfDay } from "./dates.js";
 import { ALIASES, toTerm } from "./narrow.js";
 import { ranked } from "./ranking.js";
+import { operandText, searchPills } from "./title.js";
 
 /** @typedef {import("../store/store.js").Store} Store */
 /** @typedef {import("../../types/api.js").Term} Term */
@@ -84,15 +84,6 @@ export function parseSearch(store, text) {
   return rest === "" ? terms : [...terms, { operator: "search", operand: rest }];
 }
 
-/** The operand of a term as people write it. @param {Store} store @param {Term} term */
-function operandText(store, { operator, operand }) {
-  if (operator === "channel") return channelOf(store, Number(operand)).name;
-  if (operator === "sender") return userOf(store, Number(operand)).full_name;
-  if (operator !== "dm" && operator !== "dm-including") return String(operand);
-  const ids = /** @type {number[]} */ (operand);
-  return ids.map((id) => userOf(store, id).full_name).join(",");
-}
-
 /** @param {Store} store @param {Term[]} terms @returns {string} */
 export function searchText(store, terms) {
   return terms
@@ -101,17 +92,6 @@ export function searchText(store, terms) {
       return `${term.negated ? "-" : ""}${term.operator}:${operandText(store, term).replaceAll(" ", "+")}`;
     })
     .join(" ");
-}
-
-/** The terms of a search one by one, each with those that are left without it. The place in the messages is none.
- * @param {Store} store @param {Term[]} terms @returns {{ label: string, others: Term[] }[]} */
-export function searchPills(store, terms) {
-  const parts = terms.filter(({ operator }) => operator !== "near");
-  return parts.map((term) => {
-    const text = operandText(store, term);
-    const label = term.operator === "search" ? `“${text}”` : `${term.negated ? "not " : ""}${term.operator}: ${text}`;
-    return { label, others: parts.filter((other) => other !== term) };
-  });
 }
 
 /** What of a text looks like an operator and is none, in words; null if all of it is understood. @param {Store} store @param {string} text

@@ -64,6 +64,26 @@ export function narrowName(store, terms) {
   return t("Search results");
 }
 
+/** The operand of a term as people write it. @param {Store} store @param {Term} term */
+export function operandText(store, { operator, operand }) {
+  if (operator === "channel") return channelOf(store, Number(operand)).name;
+  if (operator === "sender") return userOf(store, Number(operand)).full_name;
+  if (operator !== "dm" && operator !== "dm-including") return String(operand);
+  const ids = /** @type {number[]} */ (operand);
+  return ids.map((id) => userOf(store, id).full_name).join(",");
+}
+
+/** The terms of a search one by one, each with those that are left without it. The place in the messages is none.
+ * @param {Store} store @param {Term[]} terms @returns {{ label: string, others: Term[] }[]} */
+export function searchPills(store, terms) {
+  const parts = terms.filter(({ operator }) => operator !== "near");
+  return parts.map((term) => {
+    const text = operandText(store, term);
+    const label = term.operator === "search" ? `“${text}”` : `${term.negated ? "not " : ""}${term.operator}: ${text}`;
+    return { label, others: parts.filter((other) => other !== term) };
+  });
+}
+
 /** The most characters of names in the title of a notification. */
 const MOST_NAMES = 50;
 
