@@ -12,8 +12,9 @@ import { isComposing } from "../platform/keyboard.js";
 import { emojiSections, findEmoji } from "../selectors/emoji_choices.js";
 import { allEmoji, asReaction, recentEmoji, setSkinTone, skinTone, textOfEmoji, useEmoji } from "../store/emoji.js";
 import { loadEmoji } from "./emoji_catalogue.js";
+import { failedLoad } from "./load_state.js";
 import { closePopover } from "./open_popover.js";
-import { button, emojiElement } from "./parts.js";
+import { emojiElement } from "./parts.js";
 import { showPopover } from "./popover.js";
 
 /** @typedef {import("../../types/app.js").App} App */
@@ -36,13 +37,7 @@ export function showEmojiPicker(app, opener, pick, { hasTones = false } = {}) {
   const tabs = h("div", { class: "emoji-tabs", role: "toolbar", "aria-label": t("Groups of emoji") });
   const grid = h("div", { class: "emoji-grid", id: "emoji-grid", role: "group", "aria-label": t("Emoji") });
   const name = h("div", { class: "emoji-name", "aria-live": "polite" });
-  const problem = h(
-    "p",
-    { role: "alert", hidden: true },
-    t("This could not be loaded. {reason}", { reason: "" }).trim(),
-    " ",
-    button(t("Try again"), load, "small"),
-  );
+  const problem = h("p", { role: "alert", hidden: true }, failedLoad(load));
   /** The emoji of each button. @type {WeakMap<Element, CatalogEmoji>} */
   const shown = new WeakMap();
 

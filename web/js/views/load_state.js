@@ -16,6 +16,14 @@ import { button, keepFocus } from "./parts.js";
 /** Whether the server has refused a request: another attempt would not help. @param {unknown} error */
 const isRefused = (error) => error instanceof ApiError && !error.isTransient;
 
+/** What is said in the place of what could not be loaded. @param {() => unknown} retry @param {string} [reason] A sentence.
+ * @returns {import("../lib/dom.js").Child[]} */
+export const failedLoad = (retry, reason = "") => [
+  t("This could not be loaded. {reason}", { reason }).trim(),
+  " ",
+  button(t("Try again"), retry, "small"),
+];
+
 /** @template T @param {import("../store/session.js").Session} session @param {() => Promise<T>} run */
 export function createLoad(session, run) {
   /** @type {import("../lib/signal.js").Signal<LoadState<T>>} */
@@ -59,9 +67,7 @@ export function createLoad(session, run) {
       return h(
         "p",
         { class: "load-hint", role: "alert" },
-        isRefused(now.error) ? t("This cannot be shown: {reason}", { reason }) : t("This could not be loaded. {reason}", { reason }),
-        " ",
-        !isRefused(now.error) && button(t("Try again"), start, "small"),
+        isRefused(now.error) ? t("This cannot be shown: {reason}", { reason }) : failedLoad(start, reason),
       );
     },
   };

@@ -13,8 +13,9 @@ import { topicName } from "../selectors/title.js";
 import { channelOf } from "../store/channels.js";
 import { otherIds, recipientIds } from "../store/conversations.js";
 import { userOf } from "../store/users.js";
+import { failedLoad } from "./load_state.js";
 import { contentElement, parseHtml } from "./message_content.js";
-import { avatar, button, channelIcon, guestBadge } from "./parts.js";
+import { avatar, channelIcon, guestBadge } from "./parts.js";
 import { reactionsElement } from "./reactions.js";
 
 /** @typedef {import("../../types/app.js").App} App */
@@ -221,7 +222,7 @@ function pendingWidget(app, message, match) {
       () => {
         // A row that was drawn again has another one.
         if (element.isConnected) failed.add(load);
-        fill(element, t("This could not be loaded. {reason}", { reason: "" }).trim(), button(t("Try again"), load, "small"));
+        fill(element, failedLoad(load));
       },
     );
   };
