@@ -22,12 +22,13 @@ import { channelFragment, isKnownRoute, narrowFragment, routeOf, viewName } from
 import { dayOfText } from "../../web/js/selectors/dates.js";
 import { mayDelete, mayMove, moveRights } from "../../web/js/selectors/message_rights.js";
 import { messageAt } from "../../web/js/selectors/message_at.js";
+import { noticePlace } from "../../web/js/selectors/notice_place.js";
 import { timelineRows } from "../../web/js/selectors/timeline_rows.js";
 import { suggestions } from "../../web/js/selectors/search_suggestions.js";
 import { parseSearch, searchProblem, splitDate, takeTerms } from "../../web/js/selectors/search_terms.js";
 import { channelSections } from "../../web/js/selectors/sidebar_items.js";
 import { directRows, sectionRows, topicRows, viewRows } from "../../web/js/selectors/sidebar_rows.js";
-import { noticePlace, searchPills, titleCount } from "../../web/js/selectors/title.js";
+import { searchPills, titleCount } from "../../web/js/selectors/title.js";
 import { commandSettings, isSameDestination, manyMentioned, mayResolve, needsTopic, placeholderOf, problem, refusal, remark } from "../../web/js/selectors/writing.js";
 import { topTopic } from "../../web/js/store/channels.js";
 import { createComposition } from "../../web/js/store/composition.js";

@@ -1,11 +1,10 @@
 /**
- * Names of views, places of messages, and the count in the title.
+ * Names of views and topics, terms of a search in words, and the count in the title.
  * @module
  */
 
 import { t } from "../lib/words.js";
 import { channelOf } from "../store/channels.js";
-import { recipientIds } from "../store/conversations.js";
 import { unreadCounts } from "../store/unread.js";
 import { userOf } from "../store/users.js";
 import { kindOf } from "./narrow.js";
@@ -82,20 +81,6 @@ export function searchPills(store, terms) {
     const label = term.operator === "search" ? `“${text}”` : `${term.negated ? "not " : ""}${term.operator}: ${text}`;
     return { label, others: parts.filter((other) => other !== term) };
   });
-}
-
-/** The most characters of names in the title of a notification. */
-const MOST_NAMES = 50;
-
-/** Where a message is, as the title of its notification says. Many people are counted.
- * @param {Store} store @param {import("../../types/api.js").Message} message */
-export function noticePlace(store, message) {
-  if (message.type === "stream") return `#${channelOf(store, Number(message.stream_id)).name} > ${topicName(store, message.subject)}`;
-  const others = recipientIds(message).filter((id) => id !== store.selfId && id !== message.sender_id);
-  if (others.length === 0) return t("to you");
-  const place = t("to you and {names}", { names: namesOf(store, others) });
-  if (place.length <= MOST_NAMES) return place;
-  return t({ one: "to you and one more", other: "to you and {count} others" }, { count: others.length });
 }
 
 /** The count of the title. Each message counts once. @param {Store} store @returns {number} */

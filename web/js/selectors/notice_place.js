@@ -1,0 +1,24 @@
+/**
+ * Where a message is, in words for its notification. Pure.
+ * @module
+ */
+
+import { t } from "../lib/words.js";
+import { channelOf } from "../store/channels.js";
+import { recipientIds } from "../store/conversations.js";
+import { namesOf } from "./sidebar_items.js";
+import { topicName } from "./title.js";
+
+/** The most characters of names in the title of a notification. */
+const MOST_NAMES = 50;
+
+/** Where a message is, as the title of its notification says. Many people are counted.
+ * @param {import("../store/store.js").Store} store @param {import("../../types/api.js").Message} message */
+export function noticePlace(store, message) {
+  if (message.type === "stream") return `#${channelOf(store, Number(message.stream_id)).name} > ${topicName(store, message.subject)}`;
+  const others = recipientIds(message).filter((id) => id !== store.selfId && id !== message.sender_id);
+  if (others.length === 0) return t("to you");
+  const place = t("to you and {names}", { names: namesOf(store, others) });
+  if (place.length <= MOST_NAMES) return place;
+  return t({ one: "to you and one more", other: "to you and {count} others" }, { count: others.length });
+}
