@@ -27,13 +27,6 @@ export const asCode = (selected) =>
     ? wrapped(selected, "```\n", "\n```")
     : wrapped(selected, "`", "`", "code");
 
-/** A block with a fence that the text does not end. @param {string} text @param {string} [kind] A language, or another kind of block. */
-export function fenced(text, kind = "") {
-  const longest = Math.max(2, ...[...text.matchAll(/`{3,}/g)].map(([ticks]) => ticks.length));
-  const fence = "`".repeat(longest + 1);
-  return `${fence}${kind}\n${text}\n${fence}\n`;
-}
-
 /** Puts a mark before each selected line. @param {Selected} selected @param {(index: number) => string} mark @returns {Edit} */
 export function prefixed({ value, start, end }, mark) {
   const from = value.lastIndexOf("\n", start - 1) + 1;
@@ -93,27 +86,8 @@ export function openFences(text) {
   return open;
 }
 
-/** Whether the block that begins in the line before the cursor has an end. Further blocks below may have the same fence.
- * @param {string} value @param {number} cursor @param {string} fence */
-export function hasEnd(value, cursor, fence) {
-  const below = value.slice(cursor);
-  const isOpenIn = (/** @type {string} */ text) => openFences(text).some((one) => one.fence === fence);
-  // Without the line before it, an end looks like the beginning of a block.
-  if (isOpenIn(below)) return true;
-  const next = below.split("\n").find((line) => line.startsWith(fence));
-  return next?.trimEnd() === fence && !isOpenIn(value);
-}
-
 /** Whether the cursor is in a block of code. @param {Selected} selected */
 export const isInCode = ({ value, start }) => openFences(value.slice(0, start)).at(-1)?.isCode === true;
-
-/** What a text becomes where a part of it is replaced that is somewhere else than the cursor; null if it is not there.
- * @param {Selected} selected @param {string} before @param {string} after @returns {{ at: number, mode: "end" | "preserve" } | null} */
-export function placeOf({ value, start, end }, before, after) {
-  const at = value.indexOf(before);
-  if (at < 0 || before === after) return null;
-  return { at, mode: start === end && start >= at ? "end" : "preserve" };
-}
 
 /** What a key with Enter does. @param {{ shiftKey: boolean, ctrlKey: boolean, metaKey: boolean, altKey: boolean }} event @param {boolean} enterSends The user's setting, where there is a keyboard.
  * @returns {"send" | "item" | "line"} `item`: the next of a list, if the cursor is in one. */

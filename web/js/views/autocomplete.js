@@ -4,7 +4,7 @@
  */
 
 import { h, icon } from "../lib/dom.js";
-import { hasEnd } from "../lib/text_edits.js";
+import { hasEnd } from "../lib/text_edits_on_demand.js";
 import { t } from "../lib/words.js";
 import { isComposing } from "../platform/keyboard.js";
 import { completionsFor, triggerAt } from "../selectors/completions.js";

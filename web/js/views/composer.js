@@ -16,7 +16,7 @@ import { channelOf, subscribedChannels } from "../store/channels.js";
 import { createComposition } from "../store/composition.js";
 import { destinationOf } from "../store/conversations.js";
 import { createEditor } from "./editor.js";
-import { quotation } from "./message_commands.js";
+import { onDemand } from "./loading.js";
 import { confirm, loadRecipients, showSendMenu, showSnippets, toggleResolved } from "./on_demand.js";
 import { createTypingNotices } from "./typing_notices.js";
 
@@ -24,6 +24,8 @@ import { createTypingNotices } from "./typing_notices.js";
 /** @typedef {import("../store/outbox.js").Destination} Destination */
 /** @typedef {import("../../types/api.js").Message} Message */
 /** @typedef {import("../../types/app.js").Composer} Composer */
+
+const quotation = onDemand(async () => (await import("./quotation.js")).quotation);
 
 const now = () => Math.floor(Date.now() / 1000);
 

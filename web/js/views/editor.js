@@ -6,7 +6,7 @@
 import { renderMessage } from "../api/endpoints.js";
 import { fill, h } from "../lib/dom.js";
 import { names } from "../lib/storage.js";
-import { asBlock, placeOf } from "../lib/text_edits.js";
+import { asBlock } from "../lib/text_edits.js";
 import { t } from "../lib/words.js";
 import { keyName } from "../platform/keyboard.js";
 import { attachDrop, attachKeys, attachPaste } from "./editor_input.js";
@@ -183,19 +183,8 @@ function createUploadBox(app, textarea, { insertBlock, changed }) {
     },
   });
 
-  /** Replaces a part of the text, which may be in another box by now, or be kept as a draft. @param {string} before @param {string} after */
-  function replaceText(before, after) {
-    /** @type {NodeListOf<HTMLTextAreaElement>} */
-    const boxes = document.querySelectorAll(".editor__text");
-    const box = [textarea, ...boxes].find((one) => one.isConnected && one.value.includes(before));
-    if (!box) return app.session.replaceKept(before, after);
-    const place = placeOf({ value: box.value, start: box.selectionStart, end: box.selectionEnd }, before, after);
-    if (!place) return;
-    box.setRangeText(after, place.at, place.at + before.length, place.mode);
-    if (box === textarea) changed();
-    else box.dispatchEvent(new Event("input"));
-  }
-  if (names(`${app.store.selfId}/uploads/`).length > 0) void removeInterrupted(app, replaceText);
+  const box = { host, textarea, insert: insertBlock, changed };
+  if (names(`${app.store.selfId}/uploads/`).length > 0) void removeInterrupted(app, box);
 
   /** How many uploads wait for their module. */
   let waiting = 0;
@@ -203,7 +192,7 @@ function createUploadBox(app, textarea, { insertBlock, changed }) {
   async function start(files) {
     waiting += 1;
     try {
-      await startUploads(app, files, { host, insert: insertBlock, replaceText });
+      await startUploads(app, files, box);
     } finally {
       waiting -= 1;
     }

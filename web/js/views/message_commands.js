@@ -3,10 +3,8 @@
  * @module
  */
 
-import { getMessage, updateFlags } from "../api/endpoints.js";
-import { fenced } from "../lib/text_edits.js";
-import { conversationTerms, messageFragment } from "../selectors/narrow.js";
-import { userOf } from "../store/users.js";
+import { updateFlags } from "../api/endpoints.js";
+import { conversationTerms } from "../selectors/narrow.js";
 import { opensOnDemand } from "./loading.js";
 
 /** @typedef {import("../../types/app.js").App} App */
@@ -42,23 +40,3 @@ export async function markUnreadFrom({ session }, message, timeline) {
   const terms = timeline ? timeline.terms.filter(({ operator }) => operator !== "near") : conversationTerms(session.store, message);
   await session.attempt(session.markNarrow(terms, "remove", message.id));
 }
-
-/** What is selected within an element; null if nothing is. @param {Element | null} element */
-function selectedPart(element) {
-  const selection = getSelection();
-  if (!selection || selection.isCollapsed) return null;
-  const range = selection.getRangeAt(0);
-  return element?.contains(range.commonAncestorContainer) ? range.cloneContents() : null;
-}
-
-/** The quotation of a message, or of what is selected of it, as the published clients write it. @param {App} app @param {Message} message @returns {Promise<string>} */
-export async function quotation(app, message) {
-  const selected = selectedPart(document.getElementById(`content-${message.id}`));
-  const markdown = selected && (await import("./paste.js")).markdownOf(selected);
-  const content = markdown || (await getMessage(message.id, false)).message.content;
-  const sender = userOf(app.store, message.sender_id);
-  return `@_**${sender.full_name}|${sender.user_id}** [said](${linkTo(app, message)}):\n${fenced(content, "quote")}`;
-}
-
-/** @param {App} app @param {Message} message */
-export const linkTo = ({ store }, message) => `${location.origin}/#${messageFragment(store, message)}`;

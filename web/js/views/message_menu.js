@@ -12,7 +12,6 @@ import {
   canEdit,
   editMessage,
   hasHistory,
-  linkTo,
   markUnreadFrom,
   showHistory,
   showMove,
@@ -23,6 +22,7 @@ import {
 } from "./message_commands.js";
 import { showReminder } from "./on_demand.js";
 import { showMenu } from "./popover.js";
+import { linkTo } from "./quotation.js";
 
 /** @typedef {import("../../types/app.js").App} App */
 /** @typedef {import("../../types/app.js").Timeline} Timeline */

@@ -4,7 +4,7 @@
  */
 
 import { isPreformatted, parseUrl, withoutTrailingSpaces } from "../lib/parse.js";
-import { fenced } from "../lib/text_edits.js";
+import { fenced } from "../lib/text_edits_on_demand.js";
 import { channelLink } from "../selectors/links.js";
 import { operandOf, parseNarrow } from "../selectors/narrow.js";
 import { parseHtml } from "./message_content.js";

@@ -6,10 +6,13 @@
 import { upload } from "../api/upload.js";
 import { h, iconButton } from "../lib/dom.js";
 import { keep, kept, names } from "../lib/storage.js";
+import { placeOf } from "../lib/text_edits_on_demand.js";
 import { t } from "../lib/words.js";
 import { tabs } from "../platform/lifecycle.js";
 
 /** @typedef {import("../../types/app.js").App} App */
+/** @typedef {{ host: HTMLElement, textarea: HTMLTextAreaElement, insert: (text: string) => void, changed: () => void }} Box Where the progress is
+ *   shown, and the text; `changed` is called when it is not changed by `insert`. */
 
 /** What is in texts in place of files that are being uploaded. @type {Set<string>} */
 const placeholders = new Set();
@@ -27,12 +30,26 @@ function newPlaceholder(name) {
 /** Where the placeholders of a tab are kept, which outlive it in drafts. @param {App} app */
 const keptUnder = ({ store }) => `${store.selfId}/uploads/`;
 
+/** Replaces a part of the text, which may be in another box by now, or be kept as a draft.
+ * @param {App} app @param {Box} own @param {string} before @param {string} after */
+function replaceText(app, { textarea, changed }, before, after) {
+  /** @type {NodeListOf<HTMLTextAreaElement>} */
+  const boxes = document.querySelectorAll(".editor__text");
+  const box = [textarea, ...boxes].find((one) => one.isConnected && one.value.includes(before));
+  if (!box) return app.session.replaceKept(before, after);
+  const place = placeOf({ value: box.value, start: box.selectionStart, end: box.selectionEnd }, before, after);
+  if (!place) return;
+  box.setRangeText(after, place.at, place.at + before.length, place.mode);
+  if (box === textarea) changed();
+  else box.dispatchEvent(new Event("input"));
+}
+
 /** Kept placeholders of other tabs whose end is awaited. @type {Set<string>} */
 const awaited = new Set();
 
 /** Removes from texts the placeholders of uploads that ended with their tab.
- * @param {App} app @param {(before: string, after: string) => void} replaceText */
-export function removeInterrupted(app, replaceText) {
+ * @param {App} app @param {Box} box */
+export function removeInterrupted(app, box) {
   const prefix = keptUnder(app);
   for (const name of names(prefix)) {
     const tab = name.slice(prefix.length).split("/")[0];
@@ -40,15 +57,14 @@ export function removeInterrupted(app, replaceText) {
     awaited.add(name);
     tabs.whenEnded(tab, () => {
       const placeholder = kept(name);
-      if (placeholder) replaceText(placeholder, "");
+      if (placeholder) replaceText(app, box, placeholder, "");
       keep(name, null);
     });
   }
 }
 
-/** @param {App} app @param {File[]} files
- * @param {{ host: HTMLElement, insert: (text: string) => void, replaceText: (before: string, after: string) => void }} where */
-export function startUploads(app, files, { host, insert, replaceText }) {
+/** @param {App} app @param {File[]} files @param {Box} box */
+export function startUploads(app, files, box) {
   const { session, store } = app;
   const limit = store.state.max_file_upload_size_mib ?? 100;
   for (const file of files) {
@@ -60,7 +76,7 @@ export function startUploads(app, files, { host, insert, replaceText }) {
     const placeholder = newPlaceholder(name);
     const keptAs = `${keptUnder(app)}${tabs.id}/${placeholder}`;
     keep(keptAs, placeholder);
-    insert(placeholder);
+    box.insert(placeholder);
     const progress = h("progress", { max: "1", value: 0, "aria-label": t("Upload of {name}", { name }) });
     const running = upload(file, (fraction) => {
       progress.value = fraction;
@@ -72,13 +88,13 @@ export function startUploads(app, files, { host, insert, replaceText }) {
       progress,
       iconButton("close", t("Cancel the upload of {name}", { name }), { onclick: () => running.cancel() }),
     );
-    host.append(row);
+    box.host.append(row);
     running.done
       .then(({ url, filename }) => {
-        replaceText(placeholder, `[${(filename ?? name).replace(/[[\]]/g, "")}](${url ?? ""})`);
+        replaceText(app, box, placeholder, `[${(filename ?? name).replace(/[[\]]/g, "")}](${url ?? ""})`);
       })
       .catch((error) => {
-        replaceText(placeholder, "");
+        replaceText(app, box, placeholder, "");
         if (error.name !== "AbortError") session.tell(`${name}: ${error.message}`, true);
       })
       .finally(() => {
