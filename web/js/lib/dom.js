@@ -102,13 +102,6 @@ export function iconButton(iconName, label, props) {
   return button;
 }
 
-/** Finds an element that is there. @param {ParentNode} root @param {string} selector @returns {HTMLElement} */
-export function find(root, selector) {
-  const found = root.querySelector(selector);
-  if (!(found instanceof HTMLElement)) throw new Error(`no element ${selector}`);
-  return found;
-}
-
 /** The closest ancestor of an event's target that matches. @param {Event} event @param {string} selector
  * @returns {HTMLElement | null} */
 export function closest(event, selector) {

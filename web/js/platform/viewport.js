@@ -20,4 +20,3 @@ export function watchViewport() {
 export const visibleHeight = () => (window.visualViewport?.scale === 1 ? window.visualViewport.height : window.innerHeight);
 
 export const isTouch = () => matchMedia("(pointer: coarse)").matches;
-export const isNarrow = () => matchMedia("(max-width: 720px)").matches;

@@ -20,7 +20,6 @@ export const showNewTime = opensOnDemand(async () => (await import("./schedule.j
 export const showReminder = opensOnDemand(async () => (await import("./schedule.js")).showReminder);
 export const showSnippets = opensOnDemand(async () => (await import("./schedule.js")).showSnippets);
 export const showSendMenu = opensOnDemand(async () => (await import("./send_menu.js")).showSendMenu);
-export const showStatusDialog = opensOnDemand(async () => (await import("./status.js")).showStatusDialog);
 export const showTimeDialog = opensOnDemand(async () => (await import("./time_dialog.js")).showTimeDialog);
 export const showUserCard = opensOnDemand(async () => (await import("./user_card.js")).showUserCard);
 export const showTopicMenu = opensOnDemand(async () => (await import("./topic_actions.js")).showTopicMenu);
