@@ -12,7 +12,7 @@ const formats = new Map();
 let formatsLocale;
 
 /** @param {Intl.DateTimeFormatOptions} options */
-function format(options) {
+export function format(options) {
   if (formatsLocale !== locale()) formats.clear();
   formatsLocale = locale();
   const key = JSON.stringify(options);
@@ -56,19 +56,7 @@ export function relativeTime(seconds, is24Hours, now = Date.now() / 1000) {
   return format({ month: "short", day: "numeric", ...(age < 180 * 86_400 ? {} : { year: "numeric" }) }).format(seconds * 1000);
 }
 
-/** The name of a day of the week, 0 for Monday. @param {number} day */
-export const weekdayName = (day) => format({ weekday: "long", timeZone: "UTC" }).format(Date.UTC(2024, 0, 1 + day));
-
 /** @param {number} seconds @param {boolean} is24Hours */
 export function fullTime(seconds, is24Hours) {
   return format({ dateStyle: "full", timeStyle: "short", hourCycle: is24Hours ? "h23" : "h12" }).format(seconds * 1000);
-}
-
-/** A day in words. @param {string} text As in ISO 8601. */
-export const dayText = (text) => format({ dateStyle: "long" }).format(new Date(text));
-
-/** @param {Date} date The value of an `<input type="datetime-local">`. */
-export function localInputValue(date) {
-  const local = new Date(date.getTime() - date.getTimezoneOffset() * 60_000);
-  return local.toISOString().slice(0, 16);
 }

@@ -40,9 +40,6 @@ let holdsBackground = false;
 /** When a tab had the focus last, shared by all tabs. */
 const FOCUS = "focus";
 
-/** How long only one tab notifies of a message, in milliseconds. */
-const CLAIM = 3_000;
-
 function noteFocus() {
   if (document.hasFocus()) keep(FOCUS, String(Date.now()));
   else if (hasFocus.peek()) keep(FOCUS, null);
@@ -50,18 +47,6 @@ function noteFocus() {
 
 /** Whether this tab or another one of this browser has the focus. */
 export const isBrowserFocused = () => document.hasFocus() || Date.now() - Number(kept(FOCUS)) < 2 * TICK;
-
-/** Whether this tab is the first to ask for a name; the others leave the work to it. Without secure context all may.
- * @param {string} name @returns {Promise<boolean>} */
-export function claim(name) {
-  return new Promise((resolve) => {
-    if (!navigator.locks) return resolve(true);
-    void navigator.locks.request(`teamchat/${name}`, { ifAvailable: true }, (lock) => {
-      resolve(lock !== null);
-      return lock && new Promise((release) => setTimeout(release, CLAIM));
-    });
-  });
-}
 
 /** The name of this tab. Its lock of that name is held until the tab ends. */
 const TAB = Array.from(crypto.getRandomValues(new Uint32Array(2)), (part) => part.toString(36)).join("");

@@ -10,7 +10,7 @@ import { signal } from "../lib/signal.js";
 import { fullTime } from "../lib/time.js";
 import { sentence, t } from "../lib/words.js";
 import { field, followChanges, form, row, rows, submitButton } from "./form_parts.js";
-import { later } from "./load_state.js";
+import { later } from "./later.js";
 import { button } from "./parts.js";
 import { confirm, showDialog } from "./popover.js";
 

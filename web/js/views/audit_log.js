@@ -9,7 +9,7 @@ import { signal } from "../lib/signal.js";
 import { fullTime } from "../lib/time.js";
 import { t } from "../lib/words.js";
 import { row, rows } from "./form_parts.js";
-import { later } from "./load_state.js";
+import { later } from "./later.js";
 import { button } from "./parts.js";
 
 /** @typedef {import("../../types/app.js").App} App */

@@ -14,7 +14,7 @@ import { channelOf } from "../store/channels.js";
 import { userOf } from "../store/users.js";
 import { checkbox, field, followChanges, form, lineForm, live, row, rows, submitButton } from "./form_parts.js";
 import { groupSelect } from "./group_select.js";
-import { later } from "./load_state.js";
+import { later } from "./later.js";
 import { membersPicker } from "./members_picker.js";
 import { contentElement } from "./message_content.js";
 import { retentionField } from "./organization_rules.js";

@@ -5,16 +5,15 @@
  */
 
 import { ApiError } from "../api/client.js";
-import { fill, h } from "../lib/dom.js";
+import { h } from "../lib/dom.js";
 import { effect, signal, untracked } from "../lib/signal.js";
 import { t } from "../lib/words.js";
-import { hasFocus, isVisible } from "../platform/lifecycle.js";
-import { button, keepFocus } from "./parts.js";
+import { button } from "./parts.js";
 
 /** @template T @typedef {{ kind: "loading" } | { kind: "ready", value: T } | { kind: "failed", error: unknown }} LoadState */
 
 /** Whether the server has refused a request: another attempt would not help. @param {unknown} error */
-const isRefused = (error) => error instanceof ApiError && !error.isTransient;
+export const isRefused = (error) => error instanceof ApiError && !error.isTransient;
 
 /** What is said in the place of what could not be loaded. @param {() => unknown} retry @param {string} [reason] A sentence.
  * @returns {import("../lib/dom.js").Child[]} */
@@ -71,31 +70,4 @@ export function createLoad(session, run) {
       );
     },
   };
-}
-
-/** An element that shows the reply to a request. It asks again when what `listen` reads has changed, and when the page is looked at or
- * connected again. For the scope of the view.
- * @template T @param {import("../../types/app.js").App} app @param {() => Promise<T>} ask
- * @param {(reply: T) => import("../lib/dom.js").Child} render @param {() => void} [listen] */
-export function later({ session }, ask, render, listen = () => {}) {
-  const place = h("div", { class: "form" });
-  const load = createLoad(session, ask);
-  /** The reply that is shown, as JSON: the same one is not drawn again. */
-  let shown = "";
-  effect(() => {
-    listen();
-    session.recoveries.value;
-    const isSeen = isVisible.value && hasFocus.value;
-    untracked(() => (isSeen || shown === "") && void load.start());
-  });
-  effect(() => {
-    const now = load.state.value;
-    // A reply that is shown stays until there is a newer one, or the user has lost access.
-    if (shown !== "" && (now.kind === "loading" || (now.kind === "failed" && !isRefused(now.error)))) return;
-    const next = now.kind === "ready" ? JSON.stringify(now.value) : "";
-    if (next !== "" && next === shown) return;
-    shown = next;
-    untracked(() => keepFocus(place, () => fill(place, now.kind === "ready" ? render(now.value) : load.hint())));
-  });
-  return place;
 }

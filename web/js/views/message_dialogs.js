@@ -16,7 +16,7 @@ import { channelOf } from "../store/channels.js";
 import { userOf } from "../store/users.js";
 import { createEditor } from "./editor.js";
 import { field, form, submitButton } from "./form_parts.js";
-import { later } from "./load_state.js";
+import { later } from "./later.js";
 import { contentElement } from "./message_content.js";
 import { avatar, select } from "./parts.js";
 import { confirm, showDialog } from "./popover.js";

@@ -4,8 +4,8 @@
  */
 
 import { t } from "../lib/words.js";
-import { claim, isBrowserFocused } from "../platform/lifecycle.js";
-import { show } from "../platform/notifications.js";
+import { isBrowserFocused } from "../platform/lifecycle.js";
+import { claim, show } from "../platform/show_notification.js";
 import { conversationTerms } from "../selectors/narrow.js";
 import { noticePlace } from "../selectors/notice_place.js";
 import { channelOf, FOLLOWED, isTopicMuted, MUTED, policyOf } from "../store/channels.js";

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { weekdayName } from "../lib/time.js";
+import { weekdayName } from "../lib/time_on_demand.js";
 import { t } from "../lib/words.js";
 
 /** A permission with its name in the interface, or a heading. @typedef {[string, string] | string} Permission */

@@ -5,7 +5,8 @@
 
 import { createReminder, createSnippet, deleteSnippet, editScheduled, scheduleMessage, updateSnippet } from "../api/endpoints_on_demand.js";
 import { h, iconButton } from "../lib/dom.js";
-import { fullTime, localInputValue } from "../lib/time.js";
+import { fullTime } from "../lib/time.js";
+import { localInputValue } from "../lib/time_on_demand.js";
 import { t } from "../lib/words.js";
 import { actionRow, field, form, live, rows, submitButton } from "./form_parts.js";
 import { button, onceAtATime } from "./parts.js";

@@ -11,7 +11,7 @@ import { channelOf } from "../store/channels.js";
 import { topicOfKey } from "../store/conversations.js";
 import { userOf } from "../store/users.js";
 import { lineForm, live, row, rowButton, rows } from "./form_parts.js";
-import { later } from "./load_state.js";
+import { later } from "./later.js";
 import { select } from "./parts.js";
 import { confirm } from "./popover.js";
 

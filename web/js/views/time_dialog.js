@@ -4,7 +4,7 @@
  */
 
 import { h } from "../lib/dom.js";
-import { localInputValue } from "../lib/time.js";
+import { localInputValue } from "../lib/time_on_demand.js";
 import { t } from "../lib/words.js";
 import { showDialog } from "./popover.js";
 
