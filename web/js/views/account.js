@@ -10,9 +10,9 @@ import { signal } from "../lib/signal.js";
 import { fullTime } from "../lib/time.js";
 import { sentence, t } from "../lib/words.js";
 import { field, followChanges, form, row, rows, submitButton } from "./form_parts.js";
-import { later } from "./later.js";
 import { button } from "./parts.js";
 import { confirm, showDialog } from "./popover.js";
+import { later } from "./replies.js";
 
 /** @typedef {import("../../types/app.js").App} App */
 /** @typedef {import("../lib/dom.js").Child} Child */

@@ -9,8 +9,8 @@ import { signal } from "../lib/signal.js";
 import { fullTime } from "../lib/time.js";
 import { t } from "../lib/words.js";
 import { row, rows } from "./form_parts.js";
-import { later } from "./later.js";
 import { button } from "./parts.js";
+import { later } from "./replies.js";
 
 /** @typedef {import("../../types/app.js").App} App */
 /** @typedef {import("../lib/dom.js").Child} Child */

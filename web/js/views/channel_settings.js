@@ -14,12 +14,12 @@ import { channelOf } from "../store/channels.js";
 import { userOf } from "../store/users.js";
 import { checkbox, field, followChanges, form, lineForm, live, row, rows, submitButton } from "./form_parts.js";
 import { groupSelect } from "./group_select.js";
-import { later } from "./later.js";
 import { membersPicker } from "./members_picker.js";
 import { contentElement } from "./message_content.js";
 import { retentionField } from "./organization_rules.js";
 import { avatar, button, channelIcon, select } from "./parts.js";
 import { confirm } from "./popover.js";
+import { later } from "./replies.js";
 import { joinChannel } from "./subscription_notice.js";
 import { leaveChannel } from "./topic_actions.js";
 

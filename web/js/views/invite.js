@@ -11,11 +11,11 @@ import { roleNames } from "../selectors/roles.js";
 import { channelOf } from "../store/channels.js";
 import { may } from "../store/lists.js";
 import { checkbox, field, form, row, rows } from "./form_parts.js";
-import { later } from "./later.js";
 import { select } from "./parts.js";
 import { linkField } from "./password_link.js";
 import { channelsPicker, groupsPicker, pickerField } from "./pickers.js";
 import { confirm, showDialog } from "./popover.js";
+import { later } from "./replies.js";
 
 /** @typedef {import("../../types/app.js").App} App */
 

@@ -16,10 +16,10 @@ import { channelOf } from "../store/channels.js";
 import { userOf } from "../store/users.js";
 import { createEditor } from "./editor.js";
 import { field, form, submitButton } from "./form_parts.js";
-import { later } from "./later.js";
 import { contentElement } from "./message_content.js";
 import { avatar, select } from "./parts.js";
 import { confirm, showDialog } from "./popover.js";
+import { later } from "./replies.js";
 
 /** @typedef {import("../../types/app.js").App} App */
 /** @typedef {import("../../types/api.js").Message} Message */

@@ -11,9 +11,9 @@ import { channelOf } from "../store/channels.js";
 import { topicOfKey } from "../store/conversations.js";
 import { userOf } from "../store/users.js";
 import { lineForm, live, row, rowButton, rows } from "./form_parts.js";
-import { later } from "./later.js";
 import { select } from "./parts.js";
 import { confirm } from "./popover.js";
+import { later } from "./replies.js";
 
 /** @typedef {import("../../types/app.js").App} App */
 /** @typedef {import("../lib/dom.js").Child} Child */

@@ -14,11 +14,11 @@ import { mayResetPassword, roleNames } from "../selectors/roles.js";
 import { channelOf, subscribedChannels } from "../store/channels.js";
 import { mentionName, presenceOf, userOf } from "../store/users.js";
 import { live } from "./form_parts.js";
-import { later } from "./later.js";
 import { contentElement } from "./message_content.js";
 import { closePopover } from "./open_popover.js";
 import { avatar, button, emojiElement, ownPath, presenceDot } from "./parts.js";
 import { confirm, showDialog, showPopover } from "./popover.js";
+import { later } from "./replies.js";
 
 /** @typedef {import("../../types/app.js").App} App */
 /** @typedef {import("../../types/api.js").User} User */
