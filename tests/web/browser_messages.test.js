@@ -628,6 +628,24 @@ describe("a dialog that is still loading", () => {
     await untilText(ada, ".message-row .highlight", "vermilion");
   });
 
+  it("is not waited for by messages: a list of conversations is shown when its module is there", { skip: IS_FIREFOX }, async () => {
+    await bench.server.send("Bob", "general", "breakfast", "Toast is ready");
+    const ada = await as("Ada", await at("general", "breakfast"));
+    const held = [];
+    await intercept(ada, (request) => {
+      const isHeld = request.url().endsWith("/overviews.js");
+      if (isHeld) held.push(request);
+      return isHeld;
+    });
+    await ada.reload();
+    await untilText(ada, ".message-row", "Toast is ready");
+    await go(ada, "#recent");
+    await untilText(ada, ".middle__view .load-hint", "Loading");
+    await eventually(() => assert.equal(held.length, 1));
+    await held[0].continue();
+    await untilText(ada, ".recent .conversation__name", "breakfast");
+  });
+
   it("is not waited for by messages: a poll is shown when its module is there", { skip: IS_FIREFOX }, async () => {
     const { id } = await bench.server.send("Bob", "general", "teatime", "/poll Tea?\nYes\nNo");
     await bench.server.send("Bob", "general", "teatime", "Please vote");

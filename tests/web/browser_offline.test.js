@@ -221,8 +221,8 @@ describe("a built page", { skip }, () => {
     assert.ok(different.size <= 20, [...different].join("\n"));
     assert.equal(openings, 1, "the messages that are asked for early are those that are shown");
     const names = (list) => [...new Set(list.filter((path) => /\.(js|css)$/.test(path)).map((path) => path.split("/").at(-1)))].toSorted();
-    await eventually(async () => assert.ok(asked.some((path) => path.endsWith("/later.js"))));
-    assert.deepEqual(names(asked).filter((name) => name !== "service_worker.js"), ["early.js", "later.js", "main.js", "styles.css"]);
+    for (const file of ["/later.js", "/overviews.js"]) await eventually(async () => assert.ok(asked.some((path) => path.endsWith(file))));
+    assert.deepEqual(names(asked).filter((name) => name !== "service_worker.js"), ["early.js", "later.js", "main.js", "overviews.js", "styles.css"]);
   });
 
   it("asks again for what is on demand, if it could not be loaded, when the connection is back", { skip: IS_FIREFOX }, async () => {

@@ -19,7 +19,7 @@ import { isOtherLanguage, languageAtStart, useLanguage } from "./store/language.
 import { createSession } from "./store/session.js";
 import { applyPresences } from "./store/users.js";
 import { startAlerts } from "./views/alerts.js";
-import { createApp } from "./views/app.js";
+import { createApp, loadOverviews } from "./views/app.js";
 import { applyAppearance } from "./views/appearance.js";
 import { showUnreachable } from "./views/banner.js";
 import { failure } from "./views/boundary.js";
@@ -65,9 +65,11 @@ async function start() {
   // Without a session the server need not be asked to know that, but whether it lets visitors read.
   if (!csrfToken() && !(await mayVisit(api.serverSettings))) return login();
   session.queue.start();
+  // A page that begins with messages loads the lists of conversations when it has come to rest.
+  const overviews = location.hash.startsWith("#narrow/") ? null : loadOverviews().catch(() => {});
   const language = () => session.store.setting("default_language") ?? "en";
 
-  await words;
+  await Promise.all([words, overviews]);
   // The first state draws the page; later ones change it.
   await new Promise((resolve) => {
     const end = effect(() => {
@@ -96,7 +98,7 @@ async function start() {
     onWake: () => void (session.store.isVisitor || reportPresence(true)),
   });
   const ofUsers = session.store.isVisitor ? [] : [followZone, keepPush];
-  setTimeout(() => [loadOnDemand, loadOverlays, showIcon, ...ofUsers].forEach(whenConnected), REST);
+  setTimeout(() => [loadOverviews, loadOnDemand, loadOverlays, showIcon, ...ofUsers].forEach(whenConnected), REST);
   if (session.store.isVisitor) return;
   startPresence();
   registerWorker(catalogueUrl(languageInUse()));

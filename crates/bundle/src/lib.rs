@@ -1,8 +1,8 @@
 //! Joins the modules and styles of a page into few files without comments and spaces, and writes the book.
 //!
 //! The page names its style sheets and its scripts. All style sheets become one file. Each script becomes one file with
-//! the modules that it imports, and all modules that are imported on demand become one more. Development needs none of
-//! this: browsers load the files as written.
+//! the modules that it imports, also one that the page names for later. All other modules that are imported on demand
+//! become one more. Development needs none of this: browsers load the files as written.
 //!
 //! A module becomes a function that returns its exports, so names of different modules never meet. This needs no parser,
 //! only tokens: constructs whose meaning tokens do not tell are errors of the build. They are default exports, exported

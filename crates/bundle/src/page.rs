@@ -25,7 +25,7 @@ pub type Bundle = Vec<(String, Vec<u8>)>;
 /// Files that cannot be read, and constructs that are not supported.
 pub fn bundle(folder: &Path) -> Result<Bundle> {
     let page = read(folder, "index.html")?;
-    let entries = named(&page, "<script type=\"module\"", "src");
+    let entries: Vec<String> = page.lines().filter_map(|line| script(line.trim())).collect();
     let modules = Modules::read(folder, &entries)?;
     let chunks = modules.chunks(&entries, LATER)?;
     let mut bundle: Bundle = chunks
@@ -34,7 +34,7 @@ pub fn bundle(folder: &Path) -> Result<Bundle> {
         .map(|(chunk, text)| (chunk.name.clone(), text.into_bytes()))
         .collect();
     let mut styles = String::new();
-    for path in named(&page, "<link rel=\"stylesheet\"", "href") {
+    for path in page.lines().filter_map(|line| style(line.trim())) {
         let style = strip_style(&read(folder, &path)?);
         if style.contains("url(") || style.contains("@import") || style.contains("@charset") {
             return Err(Error::Source {
@@ -55,18 +55,24 @@ fn read(folder: &Path, path: &str) -> Result<String> {
     std::fs::read_to_string(folder.join(path)).map_err(|error| Error::Read { path: path.to_owned(), error })
 }
 
-/// The paths in elements that begin so.
-fn named(page: &str, element: &str, attribute: &str) -> Vec<String> {
-    page.lines()
-        .filter(|line| line.trim_start().starts_with(element))
-        .filter_map(|line| target(line, attribute))
-        .collect()
-}
-
 /// The path of a file that the element of a line names.
 fn target(line: &str, attribute: &str) -> Option<String> {
     let (_, rest) = line.split_once(&format!("{attribute}=\"{STATIC}"))?;
     Some(rest.split_once('"')?.0.to_owned())
+}
+
+/// The path of the style sheet that a line names.
+fn style(line: &str) -> Option<String> {
+    target(line, "href").filter(|_| line.starts_with("<link rel=\"stylesheet\""))
+}
+
+/// The path of the script that a line names. One that is loaded on demand comes behind those of the start.
+fn script(line: &str) -> Option<String> {
+    if line.starts_with("<script type=\"module\"") {
+        target(line, "src")
+    } else {
+        target(line, "href").filter(|_| line.starts_with("<link rel=\"later\""))
+    }
 }
 
 /// The page with the names of the joined files, without indentation and comments that take a line.
@@ -74,15 +80,14 @@ fn joined_page(page: &str) -> String {
     let mut out = String::new();
     let mut has_styles = false;
     for line in page.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("<!--")) {
-        if line.starts_with("<link rel=\"stylesheet\"") {
+        if style(line).is_some() {
             if !has_styles {
                 let _ = writeln!(out, "<link rel=\"stylesheet\" href=\"{STATIC}{STYLES}\">");
                 // The service worker keeps it with the rest.
                 let _ = writeln!(out, "<link rel=\"later\" href=\"{STATIC}{LATER}\">");
             }
             has_styles = true;
-        } else if let Some(path) = target(line, "src").filter(|_| line.starts_with("<script type=\"module\""))
-        {
+        } else if let Some(path) = script(line) {
             let name = path.rsplit('/').next().unwrap_or(&path);
             let _ = writeln!(out, "{}", line.replace(&path, name));
         } else {
@@ -134,12 +139,12 @@ mod tests {
         let names: Vec<_> = bundle.iter().map(|(name, _)| name.as_str()).collect();
         assert_eq!(
             names.first_chunk(),
-            Some(&["early.js", "main.js", "later.js", "styles.css", "index.html"])
+            Some(&["early.js", "main.js", "overviews.js", "later.js", "styles.css", "index.html"])
         );
         for other in ["service_worker.js", "icon.svg", "icon.png", "words/de.json"] {
             assert!(names.contains(&other), "{other} is missing: {names:?}");
         }
-        for (name, content) in bundle.iter().take(3) {
+        for (name, content) in bundle.iter().take(4) {
             let text = std::str::from_utf8(content).unwrap();
             assert_eq!(strip_script(name, text).unwrap().len(), text.trim_end().len(), "{name}");
         }
@@ -149,11 +154,42 @@ mod tests {
     fn a_page_names_its_joined_files() {
         let page = "<html>\n  <!-- A comment. -->\n  <link rel=\"stylesheet\" href=\"/static/HASH/css/a.css\">\n  \
                     <link rel=\"stylesheet\" href=\"/static/HASH/css/b.css\">\n  \
-                    <script type=\"module\" src=\"/static/HASH/js/main.js\"></script>\n</html>\n";
+                    <script type=\"module\" src=\"/static/HASH/js/main.js\"></script>\n  \
+                    <link rel=\"later\" href=\"/static/HASH/js/views/list.js\">\n</html>\n";
         let expected = "<html>\n<link rel=\"stylesheet\" href=\"/static/HASH/styles.css\">\n\
                         <link rel=\"later\" href=\"/static/HASH/later.js\">\n\
-                        <script type=\"module\" src=\"/static/HASH/main.js\"></script>\n</html>\n";
+                        <script type=\"module\" src=\"/static/HASH/main.js\"></script>\n\
+                        <link rel=\"later\" href=\"/static/HASH/list.js\">\n</html>\n";
         assert_eq!(joined_page(page), expected);
+    }
+
+    #[test]
+    fn a_script_that_the_page_names_for_later_is_a_file_of_its_own() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("js")).unwrap();
+        let write = |path: &str, text: &str| std::fs::write(folder.path().join(path), text).unwrap();
+        let start = "<script type=\"module\" src=\"/static/HASH/js/main.js\"></script>";
+        write("index.html", &format!("{start}\n<link rel=\"later\" href=\"/static/HASH/js/list.js\">\n"));
+        write("js/main.js", "import(\"./list.js\");\nimport(\"./other.js\");\n");
+        write("js/list.js", "export const list = 1;\n");
+        write("js/other.js", "export const other = 2;\n");
+        let bundle = bundle(folder.path()).unwrap();
+        let texts: Vec<_> = bundle
+            .iter()
+            .take(3)
+            .map(|(name, text)| (name.as_str(), std::str::from_utf8(text).unwrap()))
+            .collect();
+        assert_eq!(texts[1], ("list.js", "const $1=(()=>{const list=1;return{list}})();export{$1};"));
+        assert_eq!(texts[2], ("later.js", "const $2=(()=>{const other=2;return{other}})();export{$2};"));
+        let (_, main) = texts[0];
+        for part in [
+            "import(\"./list.js\"+",
+            "$4().then(($)=>$.$1)",
+            "import(\"./later.js\"+",
+            "$5().then(($)=>$.$2)",
+        ] {
+            assert!(main.contains(part), "{part} in {main}");
+        }
     }
 
     #[test]

@@ -19,23 +19,30 @@ import { failure, guarded } from "./boundary.js";
 import { createComposer } from "./composer.js";
 import { fileDrop } from "./file_drop.js";
 import { createHeader } from "./header.js";
-import { createInbox } from "./inbox.js";
+import { createLoad } from "./load_state.js";
 import { ask } from "./on_demand.js";
 import { closePopover } from "./open_popover.js";
 import { createBelow, followOverlays } from "./overlay_host.js";
 import { bindPageKeys } from "./page_keys.js";
 import { createPeople } from "./people.js";
-import { createRecent } from "./recent.js";
 import { createSidebar } from "./sidebar.js";
 import { createTimeline } from "./timeline.js";
 import { toast } from "./toasts.js";
-import { createTopics } from "./topics.js";
 import { createVisitorBar } from "./visitor.js";
 
 /** @typedef {import("../store/session.js").Session} Session */
 /** @typedef {import("../store/outbox.js").Destination} Destination */
 /** @typedef {import("../../types/app.js").Route} Route */
 /** @typedef {import("../../types/app.js").App} App */
+
+/** @type {typeof import("./overviews.js").createOverview | null} */
+let createOverview = null;
+
+/** Loads the views that are lists of conversations. */
+export async function loadOverviews() {
+  const loaded = await import("./overviews.js");
+  createOverview = loaded.createOverview;
+}
 
 /** @param {Session} session */
 export function createApp(session) {
@@ -178,13 +185,33 @@ function skipLink(app) {
   return h("a", { class: "skip", href: "#main", onclick }, t("Skip to the messages"));
 }
 
-/** @param {App} app @param {Route} route @returns {{ element: HTMLElement, start: () => void }} */
-function createView(app, route) {
-  if (route.kind === "inbox") return createInbox(app);
-  if (route.kind === "recent") return createRecent(app);
-  if (route.kind === "topics") return createTopics(app, route.streamId);
+/** @param {App} app @param {Route} route @param {() => void} showAgain Called once the view can be created, if it cannot yet.
+ * @returns {{ element: HTMLElement, start: () => void }} */
+function createView(app, route, showAgain) {
+  if (route.kind !== "narrow") return createOverview ? createOverview(app, route) : pendingView(app, showAgain);
   app.timeline = createTimeline(app, route.terms);
   return app.timeline;
+}
+
+/** Stands in the place of a list of conversations until its module is loaded. @param {App} app @param {() => void} showAgain */
+function pendingView({ session }, showAgain) {
+  const element = h("section", { class: "page" });
+  const load = createLoad(session, loadOverviews);
+  return {
+    element,
+    start() {
+      let hasEnded = false;
+      onEnd(() => {
+        hasEnded = true;
+      });
+      load.watch();
+      void load.start();
+      effect(() => {
+        if (load.state.value.kind === "ready") queueMicrotask(() => hasEnded || showAgain());
+        else fill(element, load.hint());
+      });
+    },
+  };
 }
 
 /** Shows the view of the route, and what is written there. @param {App} app @param {HTMLElement} middle */
@@ -207,7 +234,7 @@ function followRoute(app, middle) {
     const hadFocus = middle.contains(document.activeElement);
     try {
       endView = detachedScope(() => {
-        const view = createView(app, current);
+        const view = createView(app, current, () => show(current));
         fill(middle, view.element);
         view.start();
       });
