@@ -342,31 +342,37 @@ mod backups {
         assert_eq!(nth_notice(6).await, succeeded);
     }
 
-    /// A backup that was made while the clock was ahead does not count. Each wakeup of the tasks would make another one.
+    /// A backup that was made while the clock was ahead does not count. Otherwise each wakeup of the tasks would make another one, and a
+    /// rule that keeps few would remove it again.
     #[tokio::test]
     async fn a_clock_that_was_ahead_causes_no_further_backups() {
-        let server = TestServer::start().await;
-        let folder = tempfile::tempdir().unwrap();
-        let backups = BackupOptions {
-            folder: folder.path().to_owned(),
-            every: HOUR,
-            keep: "7d".to_owned(),
-            recipients: Vec::new(),
-        };
-        let server = server.with_options(Options { backups: Some(backups), ..Options::default() }).await;
-        let has_made = async |time: i64| {
-            scheduler::settle(server.app()).await;
-            folder.path().join(name_of(time, false)).exists()
-        };
-        assert!(has_made(START).await);
-        let ahead = START + 365 * 24 * HOUR;
-        server.clock.set_wall(ahead);
-        assert!(has_made(ahead).await);
-        server.clock.set_wall(START + 60);
-        assert!(!has_made(START + 60).await);
-        server.clock.advance(HOUR);
-        assert!(has_made(START + 60 + HOUR).await);
-        assert!(!server.app().is_backup_overdue());
+        for (keep, keeps_first) in [("7d", true), ("1d", false)] {
+            let server = TestServer::start().await;
+            let folder = tempfile::tempdir().unwrap();
+            let backups = BackupOptions {
+                folder: folder.path().to_owned(),
+                every: HOUR,
+                keep: keep.to_owned(),
+                recipients: Vec::new(),
+            };
+            let server = server.with_options(Options { backups: Some(backups), ..Options::default() }).await;
+            let has_made = async |time: i64| {
+                scheduler::settle(server.app()).await;
+                folder.path().join(name_of(time, false)).exists()
+            };
+            assert!(has_made(START).await);
+            let ahead = START + 365 * 24 * HOUR;
+            server.clock.set_wall(ahead);
+            assert!(has_made(ahead).await);
+            server.clock.set_wall(START + 60);
+            assert_eq!(has_made(START + 60).await, !keeps_first, "{keep}");
+            server.clock.advance(60);
+            assert!(!has_made(START + 120).await, "{keep}");
+            server.clock.advance(HOUR);
+            assert!(has_made(START + 120 + HOUR).await, "{keep}");
+            assert!(has_made(ahead).await, "{keep}: it stays until its time comes");
+            assert!(!server.app().is_backup_overdue());
+        }
     }
 
     #[tokio::test]

@@ -31,7 +31,7 @@ pub async fn run_due(app: Arc<App>) -> ApiResult<Option<i64>> {
     };
     let records = app.pools.backups.run(None, read).await?;
     let now = app.clock.seconds();
-    // Times to come are of a clock that was wrong. They neither stop backups, nor make one due at once each time.
+    // Backups from the future are of a clock that was wrong. They neither stop others, nor make one due at once each time.
     let last = records.iter().filter(|record| record.time <= now).max_by_key(|record| record.time);
     let newest = last.map(|record| record.time);
     let failed = app.backups.status().failure.map(|failure| failure.time).filter(|time| *time <= now);
@@ -162,7 +162,8 @@ fn make(
     let milliseconds = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
     let record = BackupRecord { name, time: now, bytes, milliseconds };
     records.push(record.clone());
-    let times: Vec<i64> = records.iter().map(|record| record.time).collect();
+    // Backups from the future do not take the places of others. They are kept until their time comes.
+    let times: Vec<i64> = records.iter().map(|record| record.time).filter(|time| *time <= now).collect();
     let superfluous = keep.superfluous(&times);
     let (gone, kept): (Vec<_>, Vec<_>) =
         records.into_iter().partition(|record| superfluous.contains(&record.time));
