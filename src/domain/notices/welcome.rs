@@ -3,7 +3,7 @@
 use crate::domain::rows::user::UserRow;
 use crate::domain::{mail, notices, realm};
 use crate::error::ApiResult;
-use crate::store::Tx;
+use crate::store::{ExecuteCached, Tx};
 use crate::types::UserId;
 use teamchat_markdown::{Composition, Words};
 
@@ -38,8 +38,7 @@ fn queue_text(tx: &Tx<'_>, user_id: UserId, text: Option<String>) -> ApiResult<(
         None => realm::settings::WELCOME_MESSAGE_CUSTOM_TEXT.get(tx)?,
     };
     if !text.trim().is_empty() {
-        let statement = "INSERT INTO welcome_text (user_id, content) VALUES (?1, ?2)";
-        tx.prepare_cached(statement)?.execute((user_id, text))?;
+        tx.execute_cached("INSERT INTO welcome_text (user_id, content) VALUES (?1, ?2)", (user_id, text))?;
         tx.wake_tasks_after_commit();
     }
     Ok(())

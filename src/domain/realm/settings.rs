@@ -3,6 +3,7 @@
 
 use crate::domain::limits::MAX_CODE_LANGUAGE_LENGTH;
 use crate::error::{ApiError, ApiResult};
+use crate::store::ExecuteCached;
 use crate::types::ChangedBy::{Owner, Server};
 use crate::types::Kind::{
     Bool, Channel, Days, Language, LimitSeconds, Name, Number, NumberOf, Text, Url, WordOf,
@@ -330,12 +331,11 @@ pub fn set(connection: &Connection, name: &str, value: &Value) -> ApiResult<bool
     if stored_value(connection, property)? == *value {
         return Ok(false);
     }
-    connection
-        .prepare_cached(
-            "INSERT INTO realm_setting (property, value) VALUES (?1, ?2)
+    connection.execute_cached(
+        "INSERT INTO realm_setting (property, value) VALUES (?1, ?2)
          ON CONFLICT DO UPDATE SET value = excluded.value",
-        )?
-        .execute((name, value.to_string()))?;
+        (name, value.to_string()),
+    )?;
     Ok(true)
 }
 
