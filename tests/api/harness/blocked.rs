@@ -3,6 +3,7 @@
 use std::sync::{Arc, mpsc};
 use teamchat::app::App;
 use teamchat::pool::Pool;
+use teamchat::scheduler;
 use teamchat::store::{StoreError, Tx};
 use tokio::task::JoinSet;
 
@@ -47,6 +48,8 @@ impl Blocked {
 
 /// Runs a request that reads its snapshot before a change, and whose job comes after it. The change is given as SQL statements.
 pub async fn overtaken<T>(app: &Arc<App>, statements: &str, request: impl Future<Output = T>) -> T {
+    // The next job is that of the request.
+    scheduler::settle(app).await;
     let (end, ended) = mpsc::channel::<()>();
     let (start, started) = tokio::sync::oneshot::channel();
     let (changing, statements) = (Arc::clone(app), statements.to_owned());
