@@ -106,7 +106,7 @@ async fn clock_jumps_do_not_extend_links() {
     assert_eq!((open(&file).await, open(page).await), (400, 404));
 }
 
-/// As of messages and files.
+/// Deletion by age waits for a day, as that of messages and files.
 #[tokio::test]
 async fn clock_jumps_delete_no_sessions_and_no_audit_log() {
     const DAY: i64 = 24 * 60 * MINUTE;
