@@ -31,28 +31,30 @@ pub fn canonical(name: &str) -> Option<&'static str> {
 }
 
 /// Replaces names between colons that are those of other emoji here, or of none, and removes tones of skin. Colons within words
-/// and paths are none of emoji: `https://boats.example/:x:/`.
+/// and paths are none of emoji: `https://boats.example/:x:/`, `std::io::Error`.
 pub fn in_text(text: &str) -> String {
     let is_part = |character: char| character.is_alphanumeric() || character == '/';
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
+    // True at the start and right after an emoji: there, a colon can begin one. Right after another colon it cannot.
+    let mut is_free = true;
     while let Some(start) = rest.find(':') {
         let (before, after) = rest.split_at(start + 1);
-        let is_begin = !before[..start].ends_with(is_part) && (start > 0 || !out.ends_with(is_part));
+        let is_begin = if start == 0 { is_free } else { !before[..start].ends_with(is_part) };
+        is_free = false;
         out.push_str(before);
         rest = after;
         let length = rest.find(|character: char| !emoji::is_name_character(character)).unwrap_or(rest.len());
         let name = &rest[..length];
-        let Some(after) = rest[length..].strip_prefix(':').filter(|after| !after.starts_with(is_part)) else {
-            continue;
-        };
+        let end = rest[length..].strip_prefix(':').filter(|after| !after.starts_with(is_part));
+        let Some(after) = end.filter(|_| is_begin && !name.is_empty()) else { continue };
         if name.starts_with("skin-tone-") && out.ends_with("::") {
             out.pop();
-            rest = after;
-        } else if let Some(known) = name_here(name).filter(|_| is_begin) {
-            out.extend([known, ":"]);
-            rest = after;
+        } else {
+            out.extend([name_here(name).unwrap_or(name), ":"]);
         }
+        rest = after;
+        is_free = true;
     }
     out.push_str(rest);
     out
@@ -85,6 +87,10 @@ mod tests {
             (
                 "https://boats.example/:x:/a 10:dog:30 fe80::b:1 a:b:c",
                 "https://boats.example/:x:/a 10:dog:30 fe80::b:1 a:b:c",
+            ),
+            (
+                "std::io::Error app::x::y :x::tada::x:",
+                "std::io::Error app::x::y :cross_mark::tada::cross_mark:",
             ),
             (":skin-tone-3: :no_such: :", ":skin-tone-3: :no_such: :"),
         ];
