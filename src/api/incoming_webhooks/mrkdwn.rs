@@ -47,10 +47,9 @@ pub fn plain(text: &str) -> String {
 
 /// Adds a text without code.
 fn add_formatted(converted: &mut SlackText, text: &str) {
-    let text = short_names::in_text(text);
-    let mut rest = &*text;
+    let mut rest = text;
     while let Some((before, after)) = rest.split_once('<') {
-        converted.push_text(before);
+        converted.push_text(&short_names::in_text(before));
         // The next `<` starts another reference, so the text in between is scanned only once.
         match after.find(['<', '>']) {
             Some(end) if end > 0 && after[end..].starts_with('>') => {
@@ -63,13 +62,13 @@ fn add_formatted(converted: &mut SlackText, text: &str) {
             }
         }
     }
-    converted.push_text(rest);
+    converted.push_text(&short_names::in_text(rest));
 }
 
 /// Converts the text between `<` and `>`.
 fn reference(inside: &str) -> String {
     let (target, text) = match inside.split_once('|') {
-        Some((target, text)) => (target, Some(decode_slack_entities(text))),
+        Some((target, text)) => (target, Some(plain(text))),
         None => (inside, None),
     };
     let name = || text.clone().unwrap_or_default();
@@ -131,8 +130,8 @@ mod tests {
             ("see ```a *b*\n&lt;c``` *d*", "see \n```\na *b*\n<c\n```\n **d**"),
             ("a ` b *c*", "a ` b **c**"),
             (
-                "*:x: <https://x.example/:x:/|:lock: a>* `:x:`",
-                "**:cross_mark: [:locked: a](https://x.example/:x:/)** `:x:`",
+                "*:x: <https://x.example/?a=:x:|:lock: a>* `:x:`",
+                "**:cross_mark: [:locked: a](https://x.example/?a=:x:)** `:x:`",
             ),
             ("< b", "< b"),
             ("<javascript:alert(1)|x>", "x"),
