@@ -25,8 +25,11 @@ pub fn posts(payload: Payload<'_>, _options: &Options<'_>) -> Posts {
     if pieces.is_empty()
         && let Some(text) = payload.find_text("/text")
     {
-        // Some programs leave the colons out.
-        let icon = payload.find_text("/icon_emoji").map(|icon| emoji(icon.trim_matches(':')) + " ");
+        // Some programs leave the colons out, and some send the emoji itself.
+        let icon = payload.find_text("/icon_emoji").map(|icon| {
+            let shown = if icon.is_ascii() { emoji(icon.trim_matches(':')) } else { line(icon) };
+            shown + " "
+        });
         let icon = icon.unwrap_or_default();
         let text = if payload.0.pointer("/mrkdwn") == Some(&false.into()) {
             mrkdwn::plain(text)
