@@ -61,10 +61,11 @@ export function createHeader(app) {
     store.on("userTopics");
     store.on("realm");
     store.on("groups");
-    const parts = titleParts(route);
-    // While the view is the same, its buttons keep the focus, and the menus that they open.
-    if (route === shown) morph(title, h("div", { class: "header__title" }, parts));
-    else fill(title, ...parts);
+    const next = h("div", { class: "header__title" }, titleParts(route));
+    // While the view is the same, its buttons keep the focus, and the menus that they open. They also keep what they do: if one comes or goes,
+    // all are new.
+    if (route === shown && next.childElementCount === title.childElementCount) morph(title, next);
+    else title.replaceChildren(...next.childNodes);
     shown = route;
   });
 
