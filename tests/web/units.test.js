@@ -1089,6 +1089,9 @@ describe("moving messages", () => {
     const limits = { realm_can_move_messages_between_topics_group: only(1), realm_can_move_messages_between_channels_group: only(1), realm_move_messages_within_stream_limit_seconds: 60, realm_move_messages_between_streams_limit_seconds: 3600 };
     const timestamp = Date.now() / 1000 - 100;
     assert.deepEqual([rights(limits, 10, { timestamp }), rights(limits, 10), rights({ ...limits, is_moderator: true }, 10, { timestamp })], [[false, true], [true, true], [true, true]]);
+    const promoted = storeWith({ ...none, ...limits });
+    applyEvents(promoted, [{ type: "realm_user", op: "update", person: { user_id: 1, role: 200 } }], { matches: () => false });
+    assert.deepEqual(moveRights(promoted, 10, { timestamp }), { topic: true, channel: true });
     const store = storeWith({ ...none, ...limits });
     assert.deepEqual([inTopic(5, 10, "a", 2, { timestamp }), inTopic(5, 10, "a", 2, { timestamp: timestamp - 3600 }), toPeople(6, [1, 2])].map((message) => mayMove(store, message)), [true, false, false]);
   });

@@ -114,7 +114,7 @@ function applyToSelf({ state }, person) {
   if (person.role !== undefined) {
     state.is_owner = person.role <= 100;
     state.is_admin = person.role <= 200;
-    state.is_moderator = person.role === 300;
+    state.is_moderator = person.role <= 300;
     state.is_guest = person.role === GUEST;
   }
 }
