@@ -32,7 +32,7 @@ struct OwnState {
     is_owner: bool,
     /// True if the caller is an administrator or an owner.
     is_admin: bool,
-    /// True if the caller is a moderator.
+    /// True if the caller is a moderator, an administrator or an owner.
     is_moderator: bool,
     /// True if the caller is a guest.
     is_guest: bool,
