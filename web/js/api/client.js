@@ -52,18 +52,18 @@ export function whenLoggedOut(run) {
 let ending = null;
 
 /** Ends the session by a request, and holds all others meanwhile: they are sent if it fails. @param {string} path */
-export function endSession(path) {
+export function endOwnSession(path) {
   const reply = request("POST", path);
-  ending = new Promise((resolve) => {
-    reply.then(
+  ending = reply.then(
+    () => {
       // The browser may show the page again: Back leads to it.
-      () => addEventListener("pageshow", () => onLoggedOut()),
-      () => {
-        ending = null;
-        resolve(undefined);
-      },
-    );
-  });
+      addEventListener("pageshow", () => onLoggedOut());
+      return new Promise(() => {});
+    },
+    () => {
+      ending = null;
+    },
+  );
   return reply;
 }
 

@@ -4,7 +4,7 @@
  */
 
 import { parseUrl } from "../lib/parse.js";
-import { del, endSession, get, isVisitor, patch, post, request } from "./client.js";
+import { del, endOwnSession, get, isVisitor, patch, post, request } from "./client.js";
 
 /** @typedef {import("./client.js").Params} Params */
 /** @typedef {import("../../types/api.js").Message} Message */
@@ -108,7 +108,7 @@ export const deleteQueue = (queue_id) => del("/events", { queue_id }, { keepaliv
 export const serverSettings = () => request("GET", "/api/v1/server_settings");
 /** @param {string} username @param {string} password */
 export const logIn = (username, password) => request("POST", "/accounts/login/", { username, password });
-export const logOut = () => endSession("/accounts/logout/");
+export const logOut = () => endOwnSession("/accounts/logout/");
 
 // Messages
 
