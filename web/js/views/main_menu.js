@@ -12,6 +12,9 @@ import { loginPath, setScheme } from "./visitor.js";
 
 /** @typedef {import("../../types/app.js").App} App */
 
+/** How long the browser may take to delete what it keeps of a session, in milliseconds. The login page deletes it again. */
+const PATIENCE = 5_000;
+
 /** Whether the theme is dark, also where the system decides. */
 function isDarkNow() {
   const { theme } = document.documentElement.dataset;
@@ -92,7 +95,8 @@ export async function leave(app) {
   await app.session.queue.close();
   // The page goes on if that fails, and so do its push notifications.
   if (!(await app.session.attempt(logOut()))) return app.session.queue.start();
-  await endPush(app);
-  await app.session.offline.erase();
+  const erased = endPush(app).then(() => app.session.offline.erase());
+  // Another tab that is frozen can delay that for ever. The page has no session, so it does not stay.
+  await Promise.race([erased, new Promise((resolve) => setTimeout(resolve, PATIENCE))]);
   location.assign("/");
 }
