@@ -38,7 +38,7 @@ pub fn posts(payload: Payload<'_>, _options: &Options<'_>) -> Posts {
             "metric_alert",
         )
     } else if payload.find("/project_name").is_some() {
-        // The plugin of projects. It has no message for exceptions.
+        // The plugin of projects. Its `message` is empty for exceptions.
         match payload.find("/event").filter(|event| event.find_text("/title").is_some()) {
             Some(event) => error(event, payload.find_text("/url"))?,
             None => older(payload)?,
