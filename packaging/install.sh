@@ -6,11 +6,11 @@
 #   sh install.sh --uninstall                    removes the program and the unit, and leaves the data
 #
 # PUBLIC_KEY is the key of the author of the release, as text or as a file. Do not take it from the same place as the release.
-# FOLDER is this script's own by default. --root DIRECTORY installs below it, and starts nothing.
+# FOLDER is the folder of this script by default. --root DIRECTORY installs below DIRECTORY, and starts nothing.
 #
 # It writes the program to /usr/local/bin, manual pages and completions of shells to /usr/local/share, and a unit to
 # /usr/local/lib/systemd/system, which it starts where systemd runs. The data is in /var/lib/teamchat. A unit of the same name in
-# /etc/systemd/system has precedence, and is left as it is. Settings belong into 'systemctl edit teamchat'.
+# /etc/systemd/system has precedence, and is left as it is. Change settings with 'systemctl edit teamchat'.
 set -eu
 
 fail() {
@@ -70,7 +70,7 @@ armv7l | armv8l) architecture=armv7 ;;
 esac
 archive=$(sed -n "s/^[0-9a-f]*  \(teamchat-.*-$architecture-linux\.tar\.gz\)$/\1/p" SHA256SUMS)
 [ -n "$archive" ] || fail "this release has no binary for $architecture"
-grep -F "  $archive" SHA256SUMS | sha256sum -c --quiet - || fail "$archive is not what SHA256SUMS says: nothing was installed"
+grep -F "  $archive" SHA256SUMS | sha256sum -c --quiet - || fail "$archive does not match its checksum in SHA256SUMS: nothing was installed"
 
 temporary=$(mktemp -d)
 trap 'rm -rf "$temporary"' EXIT
@@ -99,7 +99,7 @@ if [ -z "$systemd" ]; then
     exit
 fi
 if [ -e /etc/systemd/system/teamchat.service ]; then
-    echo "/etc/systemd/system/teamchat.service replaces this unit. If you have not changed it, remove it for that of this release."
+    echo "/etc/systemd/system/teamchat.service replaces this unit. If you have not changed it, remove it to use the unit of this release."
 fi
 systemctl daemon-reload
 systemctl enable teamchat
