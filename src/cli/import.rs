@@ -46,7 +46,7 @@ pub(super) struct Import {
     /// The address of Slack's API, if it is not https://slack.com/api.
     #[arg(long, env = "TEAMCHAT_SLACK_API", value_name = "URL", requires = "token_file")]
     slack_api: Option<String>,
-    /// Print a link for each person without a password, on which the person sets one. Each link works once, for a day.
+    /// Print a link for each person without a password. The person opens it to set a password. A link works once, for a day.
     #[arg(long, env = "TEAMCHAT_PASSWORD_LINKS", value_parser = BoolishValueParser::new())]
     password_links: bool,
     #[command(flatten)]
