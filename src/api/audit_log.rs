@@ -22,7 +22,7 @@ const DEFAULT_LIMIT: usize = 100;
 /// Parameters of `GET /audit_log`.
 #[derive(Deserialize)]
 struct ListParams {
-    /// Only entries with smaller ids. To get the next page, the last id of the previous one.
+    /// Only entries with smaller ids. For the next page, pass the last id of the previous page.
     before_id: Option<i64>,
     /// Only entries since this time, in UNIX seconds.
     since: Option<UnixTime>,

@@ -57,7 +57,7 @@ pub struct CreateParams {
     hint: String,
     /// The type: 1 short text, 2 long text, 3 list of options, 4 date, 5 URL, 6 people, 7 external account, 8 pronouns.
     field_type: i64,
-    /// For type 3, an object of options: by a key, objects with `text` and `order`. For type 7, an object with
+    /// For type 3, an object of options: each key has an object with `text` and `order`. For type 7, an object with
     /// `subtype` and, for the subtype `custom`, `url_pattern`.
     #[serde(default)]
     field_data: Map<String, Value>,

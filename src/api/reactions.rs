@@ -34,7 +34,7 @@ pub struct ReactionParams {
     message_id: MessageId,
     /// The name of the emoji. Required for `POST`.
     emoji_name: Option<String>,
-    /// The code of the emoji within its type; by default that of the name.
+    /// The code of the emoji within its type; by default the code of the emoji with the name.
     emoji_code: Option<String>,
     /// `unicode_emoji`, `realm_emoji` or `zulip_extra_emoji`; by default the type of the emoji with the name.
     reaction_type: Option<String>,

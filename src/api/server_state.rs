@@ -265,7 +265,7 @@ const RATINGS_OF_ANIMATIONS: GiphyRatings = GiphyRatings {
     r: Choice { name: "Allow GIFs rated R (Restricted)", id: 5 },
 };
 
-/// The plan of the organization, which has none.
+/// The plan of the organization. This server has no plans.
 #[derive(Serialize)]
 struct Billing {
     /// Always false.

@@ -25,7 +25,7 @@ fn routes() -> Vec<Route> {
 pub struct TopicsParams {
     /// The id of a channel whose messages the caller may read.
     stream_id: StreamId,
-    /// True if the empty topic is returned as an empty string, false if by its display name. False by default.
+    /// True to return the empty topic as an empty string, false to return its display name. False by default.
     #[serde(default)]
     allow_empty_topic_name: bool,
 }

@@ -44,7 +44,7 @@ pub struct StatusParams {
     status_text: Option<Trimmed>,
     /// The name of the new emoji; empty to remove it. Required with `emoji_code` and `reaction_type`.
     emoji_name: Option<String>,
-    /// The code of the emoji within its type; by default that of the name.
+    /// The code of the emoji within its type; by default the code of the emoji with the name.
     emoji_code: Option<String>,
     /// `unicode_emoji`, `realm_emoji` or `zulip_extra_emoji`; by default the type of the emoji with the name.
     reaction_type: Option<String>,
@@ -53,7 +53,7 @@ pub struct StatusParams {
 /// Parameters of `POST /users/me/status`.
 #[derive(Deserialize)]
 pub struct OwnStatusParams {
-    /// Deprecated for the setting `presence_enabled`: true to hide the caller's presence.
+    /// Deprecated: use the setting `presence_enabled`. True hides the caller's presence.
     away: Option<bool>,
 }
 

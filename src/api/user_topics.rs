@@ -68,7 +68,7 @@ pub struct MutedTopicParams {
     op: String,
 }
 
-/// `PATCH /users/me/subscriptions/muted_topics`: mutes or unmutes a topic. Deprecated for `POST /user_topics`. Does
+/// `PATCH /users/me/subscriptions/muted_topics`: mutes or unmutes a topic. Deprecated: use `POST /user_topics`. Does
 /// nothing if the topic is already muted or unmuted (feature level 169).
 fn update_muted_topic(tx: &mut Tx<'_>, caller: &User, params: MutedTopicParams) -> ApiResult<Reply> {
     let policy = match params.op.as_str() {

@@ -203,7 +203,7 @@ pub struct LegacyPresence {
     /// The presence in all clients; absent in events.
     #[serde(skip_serializing_if = "Option::is_none")]
     aggregated: Option<LegacyStatus>,
-    /// The same presence, for clients that read that of the web client.
+    /// The same presence, for clients that read the presence of the web client.
     website: LegacyStatus,
 }
 
@@ -238,8 +238,8 @@ pub struct PresenceList {
     pub presences: BTreeMap<String, PresenceRecord>,
     /// The time of the response, in UNIX seconds with a fraction.
     pub server_timestamp: f64,
-    /// The id of the newest included update, for `last_update_id` of the next request; without any, the
-    /// `last_update_id` of this request or -1.
+    /// The id of the newest returned update, for `last_update_id` of the next request. If no update is returned, the
+    /// `last_update_id` of this request, or -1.
     pub presence_last_update_id: i64,
 }
 

@@ -122,11 +122,11 @@ pub struct Capabilities {
     pub user_settings_object: bool,
     /// True if the client accepts linkifiers with URL templates.
     pub linkifier_url_template: bool,
-    /// True if the client accepts a list of users without those whom the user cannot access.
+    /// True if the client accepts lists of users without inaccessible users.
     pub user_list_incomplete: bool,
-    /// True if the client accepts deactivated groups. If not, they are removed.
+    /// True if the client accepts deactivated groups. If not, it receives them as removed.
     pub include_deactivated_groups: bool,
-    /// True if the client accepts archived channels. If not, they are deleted.
+    /// True if the client accepts archived channels. If not, it receives them as deleted.
     pub archived_channels: bool,
     /// True if the client accepts the empty topic as an empty string. If not, it receives the display name.
     pub empty_topic_name: bool,

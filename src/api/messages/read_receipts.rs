@@ -21,8 +21,8 @@ pub struct ReadReceipts {
     pub user_ids: Vec<UserId>,
 }
 
-/// `GET /messages/{message_id}/read_receipts`: lists the active users who have read a message. Without its sender,
-/// users who do not send read receipts or cannot be accessed, and users who muted the caller or whom the caller muted.
+/// `GET /messages/{message_id}/read_receipts`: lists the active users who have read a message. Excludes the sender,
+/// users who do not send read receipts, users whom the caller cannot access or has muted, and users who muted the caller.
 pub fn get_read_receipts(
     read: &Read<'_, User>,
     params: ReadReceiptsParams,

@@ -38,7 +38,7 @@ pub struct SendParams {
     /// The client's own id of the message, at most 100 characters. It has an effect only with `queue_id`.
     #[serde(default)]
     local_id: Option<BoundedText<MAX_LOCAL_ID_LENGTH>>,
-    /// True if the message is marked as read for the sender. By default it is if the client is one for people.
+    /// True if the message is marked as read for the sender. By default true for clients that people use.
     #[serde(default)]
     read_by_sender: Option<bool>,
     /// A form that is shown instead of the text, mostly of bots, as JSON with `widget_type` (`zform`) and `extra_data`:

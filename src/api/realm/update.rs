@@ -28,7 +28,7 @@ pub struct RealmParams {
     /// An object with the names of login methods and booleans: whether each is enabled. Only owners may send it, and
     /// only with the present values: the operator configures providers, and passwords stay as they are.
     authentication_methods: Option<BTreeMap<String, bool>>,
-    /// Always refused: the new subdomain of a demo organization, which this server has none of.
+    /// Always refused: the new subdomain of a demo organization. This server has no demo organizations.
     string_id: Option<String>,
 }
 

@@ -50,8 +50,8 @@ pub struct CreateParams {
     topic: Option<String>,
     /// When to send the message, in UNIX seconds; in the future.
     scheduled_delivery_timestamp: UnixTime,
-    /// True if the message will be marked as read for the sender. By default it is if the client is one for people,
-    /// except for messages to oneself.
+    /// True if the message will be marked as read for the sender. By default true for clients that people use, except for
+    /// messages to oneself.
     read_by_sender: Option<bool>,
 }
 

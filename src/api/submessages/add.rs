@@ -24,7 +24,7 @@ const MAX_TYPE_LENGTH: usize = 30;
 /// Parameters of `POST /submessage`.
 #[derive(Deserialize)]
 pub struct SubmessageParams {
-    /// The id of a message of the caller, or of one with a poll or to-do list.
+    /// The id of a message that the caller sent, or of a message with a poll or to-do list.
     message_id: MessageId,
     /// `widget`, at most 30 characters.
     msg_type: BoundedText<MAX_TYPE_LENGTH>,

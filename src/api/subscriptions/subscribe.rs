@@ -50,7 +50,7 @@ pub struct SubscribeParams {
     /// True if the notification bot announces new channels. False by default.
     #[serde(default)]
     announce: bool,
-    /// True, the default, if the notification bot informs users whom others subscribed (feature level 397).
+    /// True, the default, if the notification bot informs users who were subscribed by others (feature level 397).
     #[serde(default = "default_true")]
     send_new_subscription_messages: bool,
 }
@@ -80,7 +80,7 @@ pub struct SubscribeReply {
     /// false.
     #[serde(skip_serializing_if = "Option::is_none")]
     unauthorized: Option<Vec<String>>,
-    /// True if users whom others subscribed get messages, false if they are too many. Absent if
+    /// True if users who were subscribed by others get messages, false if there are too many users. Absent if
     /// `send_new_subscription_messages` is false.
     #[serde(skip_serializing_if = "Option::is_none")]
     new_subscription_messages_sent: Option<bool>,

@@ -54,8 +54,8 @@ pub fn get_attachments(read: &Read<'_, User>, params: ListParams) -> ApiResult<R
 /// Parameters of `DELETE /attachments/{attachment_id}`.
 #[derive(Deserialize)]
 pub struct RemoveParams {
-    /// The id of a file of the caller. For administrators, also of one that no message links to, or that a message
-    /// links to which they may read.
+    /// The id of a file of the caller. Administrators can also name a file of another user, if no message links to it or
+    /// if they can read a message that links to it.
     attachment_id: i64,
 }
 

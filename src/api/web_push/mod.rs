@@ -113,7 +113,7 @@ struct SubscribeParams {
     p256dh: String,
     /// The secret that browser and server share: 16 bytes, base64url.
     auth: String,
-    /// True if notifications contain names and message text. By default as before, and at first true.
+    /// True if notifications contain names and message text. By default unchanged; true for a new subscription.
     shows_content: Option<bool>,
 }
 

@@ -39,7 +39,7 @@ pub struct Permission {
     pub default: DefaultGroup,
     /// The default of settings of system groups; null for permissions that are not settings of groups.
     pub default_for_system_groups: Option<SystemGroup>,
-    /// The names of the accepted system groups; empty if all are accepted that the other members allow.
+    /// The names of the accepted system groups. If empty, the other members decide which ones are accepted.
     pub allowed_system_groups: &'static [SystemGroup],
 }
 

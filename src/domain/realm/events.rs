@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::borrow::Cow;
 
-/// `realm`, `op: update`: a setting of the organization changed. For settings with an event of their own.
+/// `realm`, `op: update`: a setting of the organization changed. Only settings with their own event.
 #[derive(Serialize, Deserialize)]
 pub struct RealmUpdated {
     #[serde(flatten)]

@@ -50,7 +50,7 @@ impl Event for UserTopicChanged {
     }
 }
 
-/// `muted_topics`: the topics that the user has muted changed. Deprecated for `user_topic`, since feature level 134.
+/// `muted_topics`: the topics that the user has muted changed. Deprecated since feature level 134: use `user_topic`.
 #[derive(Serialize, Deserialize)]
 pub struct MutedTopicsChanged {
     /// All topics that the user has muted, as lists of the channel's name, the topic, and when it was muted in UNIX

@@ -14,7 +14,7 @@ pub struct UserRecord {
     user_id: UserId,
     /// The real email; null if the caller may not see it.
     delivery_email: Option<String>,
-    /// The API email, for authentication: the real one, or a stand-in if not all users may see that.
+    /// The API email, for authentication: the real email, or a placeholder if not all users may see the real email.
     email: String,
     /// The display name.
     full_name: String,

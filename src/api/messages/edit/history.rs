@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 pub struct HistoryParams {
     /// The id of the message.
     message_id: MessageId,
-    /// True if the empty topic is returned as an empty string, false if by its display name. False by default.
+    /// True to return the empty topic as an empty string, false to return its display name. False by default.
     #[serde(default)]
     allow_empty_topic_name: bool,
 }
@@ -65,7 +65,7 @@ pub struct History<'a> {
 }
 
 /// `GET /messages/{message_id}/history`: lists the versions of a message: as it was sent, and after each edit, the
-/// oldest first. Of many edits, the newest. Refused if the organization hides the history of messages.
+/// oldest first. If there are many edits, only the newest. Refused if the organization hides the history of messages.
 pub async fn get_history(call: Call<User>, params: HistoryParams) -> ApiResult<Reply<History<'static>>> {
     let (now, caller) = (call.app.clock.seconds(), Caller::clone(&call.caller));
     let history = call.app.read_in(&call.app.pools.rendering, Some(caller.quota_owner()), move |snapshot| {

@@ -29,8 +29,8 @@ pub struct MatchingMessages {
     pub messages: BTreeMap<MessageId, Matches>,
 }
 
-/// `GET /messages/matches_narrow`: returns the messages that match a narrow, of those that the caller received. If the
-/// narrow is a search, the found words are highlighted. For new messages while a client shows a search.
+/// `GET /messages/matches_narrow`: returns the given messages that match a narrow, if the caller received them. If the
+/// narrow is a search, the found words are highlighted. Clients use it for new messages while they show a search.
 pub fn matches_narrow(read: &Read<'_, User>, params: MatchesParams) -> ApiResult<Reply<MatchingMessages>> {
     let viewer = MessageViewer::new(read.ctx());
     let narrow = resolve(&viewer, &narrow::parse(Some(&params.narrow))?)?;

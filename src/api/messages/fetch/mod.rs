@@ -65,10 +65,10 @@ pub struct FetchParams {
     /// The ids of messages to return, at most 5000, instead of a range. Excludes `anchor` and the parameters of ranges.
     #[serde(default)]
     message_ids: Option<Vec<MessageId>>,
-    /// True if the empty topic is returned as an empty string, false if by its display name. False by default.
+    /// True to return the empty topic as an empty string, false to return its display name. False by default.
     #[serde(default)]
     allow_empty_topic_name: bool,
-    /// Deprecated for the `anchor` `first_unread`, and takes precedence over `anchor`.
+    /// Deprecated: use the `anchor` `first_unread`. Takes precedence over `anchor`.
     #[serde(default)]
     use_first_unread_anchor: Option<bool>,
 }
@@ -237,7 +237,7 @@ pub struct OneParams {
     /// True, the default, if `content` is HTML; false for Markdown.
     #[serde(default)]
     apply_markdown: Option<bool>,
-    /// True if the empty topic is returned as an empty string, false if by its display name. False by default.
+    /// True to return the empty topic as an empty string, false to return its display name. False by default.
     #[serde(default)]
     allow_empty_topic_name: bool,
 }

@@ -46,8 +46,8 @@ pub struct StreamParams {
     stream_id: StreamId,
 }
 
-/// `POST /mark_stream_as_read`: marks all messages of a channel as read. Of very many, the event names the newest,
-/// which are the only ones that clients know.
+/// `POST /mark_stream_as_read`: marks all messages of a channel as read. If there are very many, the event lists
+/// only the newest, which are the only ones that clients know.
 pub fn mark_stream_as_read(tx: &mut Tx<'_>, caller: &User, params: StreamParams) -> ApiResult<Reply> {
     let stream = access::channels::find_for_content(tx.ctx(caller), params.stream_id)?;
     let recipient_id = stream.recipient_id;
