@@ -32,18 +32,18 @@ pub async fn run_due(app: Arc<App>) -> ApiResult<Option<i64>> {
     let records = app.pools.backups.run(None, read).await?;
     let now = app.clock.seconds();
     // Backups from the future are of a clock that was wrong. They neither stop others, nor make one due at once each time.
-    let last = records.iter().filter(|record| record.time <= now).max_by_key(|record| record.time);
-    let newest = last.map(|record| record.time);
+    let newest = records.iter().filter(|record| record.time <= now).max_by_key(|record| record.time);
+    let newest_time = newest.map(|record| record.time);
     let failed = app.backups.status().failure.map(|failure| failure.time).filter(|time| *time <= now);
-    let due = match (failed, newest) {
+    let due = match (failed, newest_time) {
         (Some(failed), _) => failed + options.every.min(RETRY_DELAY),
         (None, Some(newest)) => newest + options.every,
         (None, None) => now,
     };
     app.backups.update(|status| {
         // The list cannot be read while the folder is gone.
-        if let Some(last) = last {
-            status.last_success = Some(last.clone());
+        if let Some(newest) = newest {
+            status.last_success = Some(newest.clone());
         }
         status.next_due = Some(due.max(now));
     });
@@ -51,7 +51,7 @@ pub async fn run_due(app: Arc<App>) -> ApiResult<Option<i64>> {
         return Ok(Some(due));
     }
     if failed.is_none()
-        && let Some(newest) = newest
+        && let Some(newest) = newest_time
         && now > newest + 2 * options.every
     {
         tracing::warn!(hours = (now - newest) / 3600, "backups were missed; one is made now");
