@@ -48,6 +48,7 @@ const CHANGED: &[(&str, &str, &str)] = &[
         ".server_web_public_streams_enabled",
         "visitors read web-public channels where the organization allows it",
     ),
+    ("/api/v1/register", ".realm_incoming_webhook_bots.all_event_types", "integrations know more events"),
     ("/api/v1/events", ".events", "events that wait lose the text of messages that are deleted"),
 ];
 

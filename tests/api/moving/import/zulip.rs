@@ -522,6 +522,9 @@ async fn passwords_are_kept_and_hashed_again_at_login() {
     }
     let stored = server.column("SELECT password_hash FROM user WHERE user_id = 10").await;
     assert!(stored[0].starts_with("$argon2id$v=19$m=19456"), "{stored:?}");
+    // The command went by the clock of the machine.
+    let expires = server.column("SELECT MIN(expires) FROM password_reset").await;
+    server.app().clock.set_wall(expires[0].parse::<i64>().unwrap() - 1);
     let page = server
         .anonymous()
         .request_outside(hyper::Method::GET, links[0]["path"].as_str().unwrap())
