@@ -15,8 +15,8 @@ import { setTyping, userReducers } from "./users.js";
 
 /** What the store cannot decide by itself.
  * @typedef {{ matches: (range: import("./messages.js").Range, message: Message) => boolean | null,
- *   onMessage?: (message: Message, event: Event) => void, onEdit?: (before: Message, message: Message) => void }} Context
- *   `matches`: whether a narrow shows a message; null if only the server knows. `onEdit`: a known message has another content. */
+ *   onMessage?: (message: Message, event: Event) => void, onEdit?: (message: Message) => void }} Context
+ *   `matches`: whether a narrow shows a message; null if only the server knows. `onEdit`: a known message was edited, and has a flag that it did not have, such as that of a mention. */
 
 /** @typedef {(store: Store, event: Event, context: Context) => void} Reducer */
 
@@ -84,7 +84,7 @@ const messageChanges = {
         ...(event.flags ? { flags: [...event.flags, ...message.flags.filter((flag) => flag === "historical")] } : {}),
       }));
       const message = store.messages.byId.get(event.message_id);
-      if (before && message && !event.rendering_only) context.onEdit?.(before, message);
+      if (before && message?.flags.some((flag) => !before.flags.includes(flag))) context.onEdit?.(message);
     }
     if (!isMove(event)) return;
     const stream = event.new_stream_id ?? event.stream_id;

@@ -43,7 +43,7 @@ export function createSession({ matches, requestTerms, tabs }) {
   const { tell, attempt, take: takeNotices } = createNotices();
   /** @type {Set<(message: Message, event: import("../../types/api.js").Event) => void>} */
   const messageListeners = new Set();
-  /** @type {Set<(before: Message, message: Message) => void>} */
+  /** @type {Set<(message: Message) => void>} */
   const editListeners = new Set();
   /** @type {Set<(from: Destination, to: Destination, places: Map<string, string>) => void>} */
   const moveListeners = new Set();
@@ -117,8 +117,8 @@ export function createSession({ matches, requestTerms, tabs }) {
           outbox.confirm(event.local_message_id, message.id);
           for (const listener of messageListeners) listener(message, event);
         },
-        onEdit(before, message) {
-          for (const listener of editListeners) listener(before, message);
+        onEdit(message) {
+          for (const listener of editListeners) listener(message);
         },
       });
       replies.note(events);
@@ -341,7 +341,7 @@ export function createSession({ matches, requestTerms, tabs }) {
       messageListeners.add(listener);
       return () => messageListeners.delete(listener);
     },
-    /** A known message has another content. @param {(before: Message, message: Message) => void} listener */
+    /** An edit has given a known message a flag, such as that of a mention. @param {(message: Message) => void} listener */
     onEdit(listener) {
       editListeners.add(listener);
     },

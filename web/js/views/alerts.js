@@ -24,17 +24,21 @@ export function startAlerts(app) {
   const { store, session } = app;
   /** How many messages a conversation was notified of since the window had the focus, or the conversation was read. @type {Map<string, number>} */
   const notified = new Map();
+  /** The messages that the settings wanted to be shown or heard. @type {Set<number>} */
+  const alerted = new Set();
 
-  /** @param {Message} message @param {Message} [before] */
-  const alert = async (message, before) => {
+  /** Goes by the settings of this moment: once `notify.js` is loaded, it is called at once. @type {typeof import("./notify.js").notify | undefined} */
+  let notify;
+  /** @param {Message} message */
+  const alert = async (message) => {
     if (message.sender_id === store.selfId || message.flags.includes("read")) return;
     // If it cannot be loaded, the next message asks again.
-    const loaded = await import("./notify.js").catch(() => null);
-    await loaded?.notify(app, message, notified, before);
+    notify ??= await import("./notify.js").then((loaded) => loaded.notify).catch(() => undefined);
+    await notify?.(app, message, alerted, notified);
   };
-  session.onMessage((message) => alert(message));
+  session.onMessage(alert);
   // An edit may add a mention or an alert word.
-  session.onEdit((before, message) => alert(message, before));
+  session.onEdit(alert);
 
   effect(() => {
     if (hasFocus.value && isVisible.value) {

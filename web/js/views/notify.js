@@ -47,17 +47,17 @@ function alertsFor(store, message) {
   return { shows, sounds: sounds && store.setting("notification_sound") !== "none" };
 }
 
-/** Shows and sounds what the settings want for an unread message of somebody else, unless it is on the screen, or was shown or heard before an edit.
- * @param {App} app @param {Message} message @param {Map<string, number>} notified Of how many messages of each conversation, counted on here.
- * @param {Message} [before] The message before the edit. */
-export async function notify(app, message, notified, before) {
+/** Shows and sounds what the settings want for an unread message of somebody else, once, unless it is on the screen.
+ * @param {App} app @param {Message} message @param {Set<number>} alerted The ids of messages for which this was done, added to here.
+ * @param {Map<string, number>} notified Of how many messages of each conversation, counted on here. */
+export async function notify(app, message, alerted, notified) {
   const { store } = app;
-  const earlier = before && alertsFor(store, before);
-  if (earlier?.shows || earlier?.sounds) return;
   const { shows, sounds } = alertsFor(store, message);
   const key = conversationKey(store, message);
   const isSeen = document.hasFocus() && !document.hidden && app.timeline?.conversation === key;
-  if (isSeen || !(shows || sounds)) return;
+  if (!(shows || sounds) || alerted.has(message.id)) return;
+  alerted.add(message.id);
+  if (isSeen) return;
   const isFocused = document.hasFocus() && !document.hidden;
   // The tab with the focus notifies, or else the first one: several may have the message.
   if (!isFocused && (isBrowserFocused() || !(await claim(`message/${message.id}`)))) return;
