@@ -34,7 +34,8 @@ use futures_util::future::Either;
 use hyper::body::Incoming;
 use hyper::header::{self, HeaderMap, HeaderValue};
 use hyper::http::request::Parts;
-use hyper::{Method, Response, StatusCode};
+use hyper::http::uri::PathAndQuery;
+use hyper::{Method, Response, StatusCode, Uri};
 use std::net::IpAddr;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -114,9 +115,10 @@ impl Service {
     /// Responds to a request, through the interceptor if there is one.
     pub fn respond(
         self: Arc<Self>,
-        request: hyper::Request<Incoming>,
+        mut request: hyper::Request<Incoming>,
         peer: Peer,
     ) -> impl Future<Output = Result<Response<ResponseBody>, Dropped>> {
+        merge_slashes(request.uri_mut());
         match self.interceptor.clone() {
             None => Either::Left(self.handle(request, peer).map(Ok)),
             Some(interceptor) => {
@@ -428,6 +430,25 @@ fn conditions(headers: &HeaderMap) -> Option<Box<Conditions>> {
     };
     let any = conditions.range.is_some() || conditions.if_none_match.is_some();
     any.then(|| Box::new(conditions))
+}
+
+/// Makes one slash of adjacent slashes in a path, as the web server in front of the published server does. Programs whose
+/// address of the server ends with a slash request `//api/v1/messages`, and the apps `/api/v1//calls/zoom/create`.
+fn merge_slashes(uri: &mut Uri) {
+    if !uri.path().contains("//") {
+        return;
+    }
+    let mut target = uri.path().as_bytes().to_vec();
+    target.dedup_by(|byte, before| *byte == b'/' && *before == b'/');
+    if let Some(query) = uri.query() {
+        target.push(b'?');
+        target.extend_from_slice(query.as_bytes());
+    }
+    let mut parts = uri.clone().into_parts();
+    parts.path_and_query = PathAndQuery::try_from(target).ok();
+    if let Ok(merged) = Uri::from_parts(parts) {
+        *uri = merged;
+    }
 }
 
 /// The error of a path that does not exist: a page for people, whose browser asks for HTML by name, and JSON for programs.

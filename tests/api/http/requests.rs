@@ -15,9 +15,27 @@ async fn a_wrong_path_is_not_found() {
     {
         anonymous.get(path, ()).await.error(404, "BAD_REQUEST", "Not found");
     }
-    for path in ["/api", "/json", "/json/nothing", "/server_settings", "//api/v1/users"] {
+    for path in ["/api", "/json", "/json/nothing", "/server_settings", "//api/v1/user"] {
         anonymous.request_outside(Method::GET, path).send().await.error(404, "BAD_REQUEST", "Not found");
     }
+}
+
+// conformance: conv-86
+#[tokio::test]
+async fn adjacent_slashes_of_a_path_are_one() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    for path in ["//api/v1/users/me", "///api//v1/users//me?client=a//b"] {
+        let me = ada.request_outside(Method::GET, path).send().await.ok();
+        assert_eq!(me["user_id"], ada.user_id, "{path}");
+    }
+    let sent = ada.request_outside(Method::POST, "//api/v1/messages").form(json!({
+        "type": "direct", "to": [ada.user_id], "content": "a // b",
+    }));
+    let id = sent.send().await.ok()["id"].clone();
+    assert_eq!(ada.get(&format!("/messages/{id}"), ()).await.ok()["raw_content"], "a // b");
+    let zoom = ada.request(Method::POST, "//calls/zoom/create").send().await;
+    zoom.error(400, "BAD_REQUEST", "Zoom credentials have not been configured");
 }
 
 // conformance: conv-22
