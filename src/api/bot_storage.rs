@@ -2,9 +2,11 @@
 
 use crate::api::resource::Resource;
 use crate::domain::limits;
-use crate::domain::limits::{Accounts, MAX_BOT_STORAGE, MAX_BOT_STORAGE_KEYS_PER_REQUEST};
-use crate::http::{ApiError, ApiResult, Read, Reply, Route, USER, User};
-use crate::store::{ExecuteCached, Tx};
+use crate::domain::limits::{
+    AccountSet, Accounts, MAX_BOT_STORAGE, MAX_BOT_STORAGE_KEYS, MAX_BOT_STORAGE_KEYS_PER_REQUEST,
+};
+use crate::http::{ApiError, ApiResult, Call, Caller, Read, Reply, Route, USER, User};
+use crate::store::{Snapshot, Tx};
 use crate::types::UserId;
 use hyper::Method;
 use rusqlite::{Connection, OptionalExtension};
@@ -17,10 +19,17 @@ pub const RESOURCE: Resource = Resource { name: "bot_storage", routes, ..Resourc
 /// The maximum size of a request, which can fill the storage at once even if the text is escaped.
 const BODY_LIMIT: usize = 32 << 20;
 
+/// Counts the keys of accounts, a JSON list of their ids.
+const KEYS: &str = "SELECT count(*) FROM bot_storage WHERE user_id IN (SELECT value FROM json_each(?1))";
+
+/// Adds up the bytes of the keys and values of accounts, which does not read the values.
+const BYTES: &str = "SELECT sum(octet_length(key) + octet_length(value)) FROM bot_storage
+     WHERE user_id IN (SELECT value FROM json_each(?1))";
+
 fn routes() -> Vec<Route> {
     vec![
         Route::read(Method::GET, "/bot_storage", USER, get_storage).slow(),
-        Route::write(Method::PUT, "/bot_storage", USER, update_storage).body_limit(BODY_LIMIT),
+        Route::call(Method::PUT, "/bot_storage", USER, update_storage).body_limit(BODY_LIMIT),
         Route::write(Method::DELETE, "/bot_storage", USER, remove_storage),
     ]
 }
@@ -63,26 +72,73 @@ pub struct UpdateStorageParams {
 }
 
 /// `PUT /bot_storage`: sets values in the caller's storage: all, or none if the storage would exceed 10,000,000
-/// characters.
-fn update_storage(tx: &mut Tx<'_>, caller: &User, params: UpdateStorageParams) -> ApiResult<Reply> {
-    check_number(params.storage.len())?;
-    for (key, value) in &params.storage {
-        // SQLite's `length` counts the characters before the first null byte.
-        if key.contains('\0') || value.contains('\0') {
-            return Err(ApiError::bad_request("Storage must not contain null bytes"));
+/// characters or 10,000 keys, with those of the other bots of the person.
+async fn update_storage(call: Call<User>, params: UpdateStorageParams) -> ApiResult<Reply> {
+    let storage = params.storage;
+    check_number(storage.len())?;
+    // SQLite's `length` counts the characters before the first null byte.
+    if storage.iter().any(|(key, value)| key.contains('\0') || value.contains('\0')) {
+        return Err(ApiError::bad_request("Storage must not contain null bytes"));
+    }
+    let (caller, now) = (Caller::clone(&call.caller), call.app.clock.seconds());
+    let bytes: usize = storage.iter().map(|(key, value)| key.len() + value.len()).sum();
+    let may_exceed = call.app.readers.read(|snapshot| -> ApiResult<bool> {
+        let accounts = Accounts::of(snapshot, caller.user_id, now)?;
+        Ok(!accounts.have_room(BYTES, bytes, MAX_BOT_STORAGE)?)
+    });
+    if may_exceed.await? {
+        let keys = serde_json::to_string(&storage.keys().collect::<Vec<_>>())?;
+        let added: usize =
+            storage.iter().map(|(key, value)| key.chars().count() + value.chars().count()).sum();
+        let check =
+            move |snapshot: &Snapshot<'_>| check_characters(snapshot, caller.user_id, &keys, added, now);
+        call.app.read_in(&call.app.pools.slow_reads, Some(call.caller.quota_owner()), check).await?;
+    }
+    let job = move |tx: &mut Tx<'_>, caller: &User| {
+        let mut has_new_keys = false;
+        for (key, value) in &storage {
+            has_new_keys |= set(tx, caller.user_id, key, value)?;
         }
-        set(tx, caller.user_id, key, value)?;
-    }
-    let statement = "SELECT sum(length(key) + length(value)) FROM bot_storage WHERE user_id IN (SELECT value FROM json_each(?1))";
-    let accounts = Accounts::of(tx, caller.user_id, tx.now())?;
-    if !accounts.have_room(statement, 0, MAX_BOT_STORAGE)? {
-        let excess = accounts.count(statement)?.saturating_sub(MAX_BOT_STORAGE);
-        let msg = format!(
-            "Request exceeds storage limit by {excess} characters. The limit is {MAX_BOT_STORAGE} characters."
-        );
-        return Err(ApiError::bad_request(msg));
-    }
+        let accounts = Accounts::of(tx, caller.user_id, tx.now())?;
+        if has_new_keys {
+            accounts.check("keys in the storage of bots", KEYS, 0, MAX_BOT_STORAGE_KEYS)?;
+        }
+        // Other requests may have written since the characters were counted.
+        accounts.check_length("the storage of bots", BYTES, MAX_BOT_STORAGE * char::MAX.len_utf8())
+    };
+    call.write(job).await?;
     Ok(Reply::ok())
+}
+
+/// Checks the length of the storage without the values of `keys`, a JSON list, and with `added` more characters. Characters are
+/// counted in a snapshot, because this reads all values.
+fn check_characters(
+    connection: &Connection,
+    user_id: UserId,
+    keys: &str,
+    added: usize,
+    now: i64,
+) -> ApiResult<()> {
+    let mut statement = connection.prepare_cached(
+        "SELECT coalesce(sum(length(key) + length(value)), 0) FROM bot_storage
+         WHERE user_id IN (SELECT value FROM json_each(?1))
+             AND NOT (user_id = ?2 AND key IN (SELECT value FROM json_each(?3)))",
+    )?;
+    let mut most = 0;
+    let count = |set: &AccountSet| -> ApiResult<usize> {
+        let stored: i64 = statement.query_row((set.list(), user_id, keys), |row| row.get(0))?;
+        let length = usize::try_from(stored).unwrap_or(0).saturating_add(added);
+        most = length.max(most);
+        Ok(length)
+    };
+    if Accounts::of(connection, user_id, now)?.are_within(MAX_BOT_STORAGE, count)? {
+        return Ok(());
+    }
+    let excess = most.saturating_sub(MAX_BOT_STORAGE);
+    let msg = format!(
+        "Request exceeds storage limit by {excess} characters. The limit is {MAX_BOT_STORAGE} characters."
+    );
+    Err(ApiError::bad_request(msg))
 }
 
 /// `DELETE /bot_storage`: deletes values of the caller's storage.
@@ -124,12 +180,15 @@ fn list(connection: &Connection, user_id: UserId) -> rusqlite::Result<Vec<(Strin
         .collect()
 }
 
-fn set(connection: &Connection, user_id: UserId, key: &str, value: &str) -> rusqlite::Result<()> {
-    connection.execute_cached(
-        "INSERT INTO bot_storage (user_id, key, value) VALUES (?1, ?2, ?3)
-         ON CONFLICT DO UPDATE SET value = excluded.value",
-        (user_id, key, value),
-    )
+/// Sets a value, and returns whether the key is new.
+fn set(connection: &Connection, user_id: UserId, key: &str, value: &str) -> rusqlite::Result<bool> {
+    let update = "UPDATE bot_storage SET value = ?3 WHERE user_id = ?1 AND key = ?2";
+    if connection.prepare_cached(update)?.execute((user_id, key, value))? > 0 {
+        return Ok(false);
+    }
+    let insert = "INSERT INTO bot_storage (user_id, key, value) VALUES (?1, ?2, ?3)";
+    connection.prepare_cached(insert)?.execute((user_id, key, value))?;
+    Ok(true)
 }
 
 fn delete(connection: &Connection, user_id: UserId, key: &str) -> rusqlite::Result<bool> {

@@ -519,7 +519,7 @@ impl Route {
         if caller.is_some() { self.body_limit } else { self.body_limit.min(STRANGER_BODY_LIMIT) }
     }
 
-    pub fn run(&self, request: Request) -> HandlerFuture<'_> {
+    pub fn run(&self, mut request: Request) -> HandlerFuture<'_> {
         match &self.handler {
             Handler::Read(handler) => Box::pin(async move {
                 let app = Arc::clone(&request.app);
@@ -556,9 +556,12 @@ impl Route {
             }),
             Handler::Call(handler) => {
                 let non_file_parts = request.multipart.as_ref().map(|multipart| multipart.non_file_parts());
+                // The handler has the data of a large body, so the body still counts.
+                let counted = request.form.take_reservation().filter(|_| self.body_limit > BODY_LIMIT);
                 // Not in the future, which would have the place for the request until it ends.
                 let called = handler(request);
                 Box::pin(async move {
+                    let _counted = counted;
                     let (mut ignored, reply) = called?;
                     let reply = reply.await?;
                     if let Some(parts) = non_file_parts {

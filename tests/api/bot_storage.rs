@@ -1,8 +1,9 @@
 //! `/bot_storage`.
 
-use crate::harness::TestServer;
+use crate::harness::{Client, TestServer};
 use hyper::Method;
 use serde_json::json;
+use teamchat::domain::limits::MAX_BOT_STORAGE_KEYS;
 
 #[tokio::test]
 async fn texts_are_kept_by_name_for_each_bot() {
@@ -51,6 +52,34 @@ async fn the_storage_has_a_limit() {
     // Replaced values do not count.
     put("ab", 5).await.ok();
     put("c", 10).await.ok();
+}
+
+/// Values of existing keys can be replaced, also if an import brought more keys.
+#[tokio::test]
+async fn the_number_of_keys_has_a_limit() {
+    let server = TestServer::start().await;
+    let owner = server.owner().await;
+    let (bot, other) = (server.bot("helper", &owner).await, server.bot("other", &owner).await);
+    server
+        .sql(&format!(
+            "INSERT INTO bot_storage (user_id, key, value)
+             WITH RECURSIVE one (number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM one WHERE number < {})
+             SELECT {}, 'k' || number, '' FROM one",
+            MAX_BOT_STORAGE_KEYS - 1,
+            bot.user_id
+        ))
+        .await;
+    let put = async |client: &Client, storage: serde_json::Value| {
+        client.request(Method::PUT, "/bot_storage").form(json!({ "storage": storage })).send().await
+    };
+    let msg = format!("Too many keys in the storage of bots (limit: {MAX_BOT_STORAGE_KEYS})");
+    put(&other, json!({"a": "", "b": ""})).await.error(400, "BAD_REQUEST", &msg);
+    put(&other, json!({"a": ""})).await.ok();
+    for client in [&bot, &other] {
+        put(client, json!({"c": ""})).await.error(400, "BAD_REQUEST", &msg);
+    }
+    server.sql(&format!("INSERT INTO bot_storage VALUES ({}, 'imported', '')", bot.user_id)).await;
+    put(&bot, json!({"imported": "x", "k1": "y"})).await.ok();
 }
 
 #[tokio::test]

@@ -154,11 +154,6 @@ impl<'a> Accounts<'a> {
         refuse_unless(self.are_within(limit, |set| Ok(count(set)))?, what, limit)
     }
 
-    /// Runs a statement that counts something of these accounts, or adds up lengths.
-    pub fn count(&self, statement: &str) -> ApiResult<usize> {
-        self.all.count(self.connection, statement)
-    }
-
     /// Refuses texts that are longer together than a limit, in bytes. `statement` adds up their lengths, with those that
     /// this job has written.
     pub fn check_length(&self, what: &str, statement: &str, limit: usize) -> ApiResult<()> {

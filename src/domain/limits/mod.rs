@@ -314,6 +314,9 @@ pub const MAX_BOT_STORAGE_KEYS_PER_REQUEST: usize = 1000;
 /// The maximum size of a bot's keys and values together, in characters.
 pub const MAX_BOT_STORAGE: usize = 10_000_000;
 
+/// Maximum number of keys of a bot. They are counted when one is added, and other changes wait meanwhile.
+pub const MAX_BOT_STORAGE_KEYS: usize = 10_000;
+
 /// Maximum number of active bots created by a user who is not an administrator, including those with another owner.
 pub const MAX_BOTS_OF_OWNER: usize = 100;
 

@@ -1,9 +1,11 @@
 //! Reads that may take long run in a pool, and hold up nothing else.
 
-use crate::harness::TestServer;
+use crate::harness::{Client, TestServer};
+use reqwest::Method;
 use serde_json::{Value, json};
 use std::sync::{Arc, mpsc};
 use std::task::Poll;
+use teamchat::domain::limits::MAX_BOT_STORAGE;
 use tokio::task::JoinSet;
 
 /// Takes all permits of the pool for slow reads until the result is dropped.
@@ -123,6 +125,34 @@ async fn long_lists_and_searches_delay_no_other_requests() {
     }
     registering.await.ok();
     marking.await.ok();
+    while let Some(done) = working.join_next().await {
+        done.unwrap();
+    }
+}
+
+/// Characters are counted only if the bytes may exceed the limit, and other changes do not wait for that.
+#[tokio::test]
+async fn the_characters_of_a_storage_are_counted_in_the_pool() {
+    let server = TestServer::start().await;
+    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
+    let emoji = "\u{1f600}";
+    server
+        .sql(&format!(
+            "INSERT INTO bot_storage (user_id, key, value)
+             SELECT {}, 'k', replace(hex(zeroblob({})), '00', '{emoji}')",
+            ada.user_id,
+            MAX_BOT_STORAGE / emoji.len()
+        ))
+        .await;
+    let put = async |client: &Client| {
+        client.request(Method::PUT, "/bot_storage").form(json!({"storage": {"a": "b"}})).send().await
+    };
+    let (gates, mut working) = fill_pool(&server).await;
+    let mut counted = Box::pin(put(&ada));
+    assert!(!is_answered_before_requests(&server, &mut counted).await);
+    put(&bob).await.ok();
+    drop(gates);
+    counted.await.ok();
     while let Some(done) = working.join_next().await {
         done.unwrap();
     }
