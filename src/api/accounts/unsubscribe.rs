@@ -8,6 +8,7 @@ use crate::domain::{rows, user_settings};
 use crate::http::{Anyone, ApiResult, Call, Read, Reply, page};
 use crate::store::Tx;
 use crate::types::Language;
+use rusqlite::Connection;
 use serde::Deserialize;
 use std::sync::Arc;
 
@@ -23,8 +24,7 @@ pub struct UnsubscribeParams {
 /// `GET /accounts/unsubscribe/{type}/{key}`: asks.
 pub fn show(read: &Read<'_, Anyone>, params: UnsubscribeParams) -> ApiResult<Reply> {
     let language = language_of(read, read.info)?;
-    let is_known = unsubscribe::find(read, &params.key)?.is_some();
-    if !is_known || unsubscribe::setting(&params.kind).is_none() {
+    if !is_known(read, &params)? {
         read.app.rate_limiter.count_wrong_key(read.info.peer, &read.app.clock)?;
         return Ok(unknown(language));
     }
@@ -35,6 +35,11 @@ pub fn show(read: &Read<'_, Anyone>, params: UnsubscribeParams) -> ApiResult<Rep
         button: language.t("Unsubscribe"),
         ..page::Form::default()
     }))
+}
+
+/// True if a link works.
+fn is_known(connection: &Connection, params: &UnsubscribeParams) -> ApiResult<bool> {
+    Ok(unsubscribe::setting(&params.kind).is_some() && unsubscribe::find(connection, &params.key)?.is_some())
 }
 
 /// The emails of a type.
@@ -50,30 +55,33 @@ fn about(language: Language, kind: &str) -> &'static str {
 /// `POST /accounts/unsubscribe/{type}/{key}`: turns the setting off.
 pub async fn submit(call: Call<Anyone>, params: UnsubscribeParams) -> ApiResult<Reply> {
     let (app, info) = (Arc::clone(&call.app), call.info.clone());
-    let language = app.readers.read(|snapshot| language_of(snapshot, &info)).await?;
-    let is_known = call.write(move |tx, _| turn_off(tx, &params)).await?;
+    let read = app.readers.read(|snapshot| -> ApiResult<_> {
+        Ok((language_of(snapshot, &info)?, is_known(snapshot, &params)?))
+    });
+    let (language, is_known) = read.await?;
     if !is_known {
         app.rate_limiter.count_wrong_key(info.peer, &app.clock)?;
         return Ok(unknown(language));
     }
+    call.write(move |tx, _| turn_off(tx, &params)).await?;
     let sentence =
         language.t("You will not receive these emails any more. You can turn them on again in your notification settings.");
     Ok(shown(200, language, language.t("You are unsubscribed"), &[sentence]))
 }
 
-/// Turns the setting off. Returns whether the link is known.
-fn turn_off(tx: &mut Tx<'_>, params: &UnsubscribeParams) -> ApiResult<bool> {
+/// Turns the setting off.
+fn turn_off(tx: &mut Tx<'_>, params: &UnsubscribeParams) -> ApiResult<()> {
     let (Some(user_id), Some(name)) =
         (unsubscribe::find(tx, &params.key)?, unsubscribe::setting(&params.kind))
     else {
-        return Ok(false);
+        return Ok(());
     };
-    let Some(user) = rows::user::by_id(tx, user_id)? else { return Ok(false) };
+    let Some(user) = rows::user::by_id(tx, user_id)? else { return Ok(()) };
     let current = user_settings::all(tx, user_id)?;
     if *current.value(name) != false {
         set_setting(tx, &user, name, &false.into())?;
     }
-    Ok(true)
+    Ok(())
 }
 
 fn unknown(language: Language) -> Reply {
