@@ -1,7 +1,7 @@
 //! Folders that are removed unless they are complete.
 
 use super::private_file;
-use std::fs::{self, File, TryLockError};
+use std::fs::{self, File, Metadata, TryLockError};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
@@ -70,11 +70,24 @@ impl Drop for ScratchFolder {
     }
 }
 
-/// True for a folder that a process began, which may have been killed before it marked it.
+/// True for a folder that a process of this user began, which may have been killed before it marked it.
 fn is_left(path: &Path, mark: &Path) -> bool {
-    let is_folder = path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir());
+    let is_own = path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir() && is_private(&metadata));
     let is_empty = || fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none());
-    is_folder && (mark.symlink_metadata().is_ok_and(|metadata| metadata.is_file()) || is_empty())
+    is_own && (mark.symlink_metadata().is_ok_and(|metadata| metadata.is_file()) || is_empty())
+}
+
+/// True if only this user can change the contents of a folder. Another user of a shared folder such as `/tmp` can make one of the
+/// expected name, replace it by a link before it is emptied, or put links into it.
+#[cfg(unix)]
+fn is_private(folder: &Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    folder.uid() == rustix::process::geteuid().as_raw() && folder.mode() & 0o002 == 0
+}
+
+#[cfg(not(unix))]
+fn is_private(_folder: &Metadata) -> bool {
+    true
 }
 
 fn create_private(path: &Path) -> io::Result<()> {
@@ -101,12 +114,34 @@ mod tests {
         drop(folder);
         assert!(!part.exists());
 
-        fs::create_dir_all(part.join("inner")).unwrap();
+        create_private(&part).unwrap();
+        fs::create_dir(part.join("inner")).unwrap();
         assert_eq!(take().unwrap_err().kind(), ErrorKind::AlreadyExists);
         fs::write(part.join("inner/file"), "left").unwrap();
         fs::write(part.join(MARK), "").unwrap();
         take().unwrap().finish(&name).unwrap();
         assert_eq!(fs::read_dir(&name).unwrap().count(), 0);
         assert!(!part.exists());
+    }
+
+    /// They may be those of other users, who can replace them by links.
+    #[cfg(unix)]
+    #[test]
+    fn folders_that_others_can_change_are_not_taken() {
+        use std::os::unix::fs::PermissionsExt;
+        let place = tempfile::tempdir().unwrap();
+        let part = place.path().join("out.part");
+        for is_marked in [false, true] {
+            create_private(&part).unwrap();
+            if is_marked {
+                fs::write(part.join(MARK), "").unwrap();
+            }
+            fs::set_permissions(&part, fs::Permissions::from_mode(0o777)).unwrap();
+            let refused = ScratchFolder::take(part.clone()).unwrap_err();
+            assert_eq!(refused.kind(), ErrorKind::AlreadyExists);
+            fs::set_permissions(&part, fs::Permissions::from_mode(0o700)).unwrap();
+            drop(ScratchFolder::take(part.clone()).unwrap());
+            assert!(!part.exists());
+        }
     }
 }
