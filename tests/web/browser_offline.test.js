@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { clickButton, clickText, compose, enter, eventually, intercept, IS_FIREFOX, setUp, until, untilText, wake } from "./harness.js";
+import { clickButton, clickText, compose, enter, eventually, intercept, IS_FIREFOX, setUp, typeInto, until, untilText, wake } from "./harness.js";
 
 const bench = setUp();
 const { as, at, go } = bench;
@@ -119,6 +119,19 @@ describe("the copy of conversations", () => {
     await clickText(ada, "[role=menuitem]", "Log out");
     await ada.waitForSelector("#id_username");
     await eventually(async () => assert.equal(await copyOf(ada), null));
+  });
+
+  it("goes with the drafts that the server has", async () => {
+    const ada = await as("Ada", await at("general", "copied"));
+    await typeInto(ada, ".composer .editor__text", "Unsent and private");
+    const drafts = () => ada.evaluate(() => Object.values(localStorage).filter((text) => text.includes("Unsent and private")).map((text) => JSON.parse(text)));
+    await eventually(async () => assert.deepEqual((await drafts()).map(({ id, isChanged }) => id !== undefined && !isChanged), [true]));
+    await clickButton(ada, "Your menu");
+    await clickText(ada, "[role=menuitem]", "Log out");
+    await ada.waitForSelector("#id_username");
+    await eventually(async () => assert.deepEqual(await drafts(), []));
+    const { drafts: onServer } = await bench.server.call("Ada", "GET", "/drafts");
+    assert.ok(onServer.some(({ content }) => content === "Unsent and private"));
   });
 
   it("is given up where the browser has no room", async () => {

@@ -8,9 +8,10 @@ import { completionsFor, triggerAt } from "../../web/js/selectors/completions.js
 import { parseSearch, searchText } from "../../web/js/selectors/search_terms.js";
 import { differOnlyInReading, isSameRow, timelineRows } from "../../web/js/selectors/timeline_rows.js";
 import { channelSections, directItems } from "../../web/js/selectors/sidebar_items.js";
+import { keep, kept } from "../../web/js/lib/storage.js";
 import { Range } from "../../web/js/store/messages.js";
 import { createOutbox } from "../../web/js/store/outbox.js";
-import { createDrafts, moving } from "../../web/js/store/drafts.js";
+import { createDrafts, forgetKnownDrafts, moving } from "../../web/js/store/drafts.js";
 import { applyEvents } from "../../web/js/store/events.js";
 import { createFetching, createReplies } from "../../web/js/store/fetching.js";
 import { createStore, reset } from "../../web/js/store/store.js";
@@ -395,6 +396,23 @@ describe("drafts", () => {
     const drafts = createDrafts({ entries: { all: () => new Map(), set: () => {} }, api: {}, isSynchronized: () => false });
     const isKept = (text) => drafts.set({ type: "direct", to: [5], topic: "" }, text, 1, false);
     assert.deepEqual(["", " \n\t ", "no", " a b", "\n ok \n", "yes", "はい", "好", "é", "👍"].map(isKept), [false, false, false, true, false, true, true, true, true, true]);
+  });
+
+  it("leave the browser with the session if the server has them", () => {
+    const draft = { destination: { type: "stream", to: [1], topic: "a" }, content: "some words", timestamp: 1 };
+    const entries = {
+      "5/drafts/known": { ...draft, id: 3 },
+      "6/drafts/known": { ...draft, id: 4, isChanged: false },
+      "5/drafts/changed": { ...draft, id: 5, isChanged: true },
+      "5/drafts/unknown": draft,
+      "5/drafts/cut": { ...draft, id: 6, content: "a".repeat(10_001) },
+      "5/outbox/known": { ...draft, id: 7 },
+    };
+    for (const [name, entry] of Object.entries(entries)) keep(name, JSON.stringify(entry));
+    forgetKnownDrafts();
+    const left = Object.keys(entries).filter((name) => kept(name) !== null);
+    for (const name of left) keep(name, null);
+    assert.deepEqual(left, ["5/drafts/changed", "5/drafts/unknown", "5/drafts/cut", "5/outbox/known"]);
   });
 
   it("keep what the server does not have yet when it says what it has", async () => {

@@ -14,6 +14,7 @@ import { go } from "./platform/router.js";
 import { watchViewport } from "./platform/viewport.js";
 import { registerWorker, takeShared } from "./platform/worker.js";
 import { matches, requestTerms } from "./selectors/narrow.js";
+import { forgetKnownDrafts } from "./store/drafts.js";
 import { applyLatest } from "./store/events.js";
 import { isOtherLanguage, languageAtStart, useLanguage } from "./store/language.js";
 import { createSession } from "./store/session.js";
@@ -47,8 +48,13 @@ async function start() {
   let isLoggedIn = true;
   const words = useLanguage(languageAtStart());
   const session = createSession({ matches, requestTerms, tabs });
-  const login = async () => {
+  /** Removes what a session has left in the browser, for the next person there. */
+  const forget = () => {
+    forgetKnownDrafts();
     void session.offline.erase();
+  };
+  const login = async () => {
+    forget();
     const [{ showLogin }] = await Promise.all([import("./views/login.js"), words]);
     await showLogin(root);
     history.replaceState(null, "", nextPath());
@@ -61,7 +67,7 @@ async function start() {
     else void login().catch(fail);
   });
   // Visitors do not see what a session has left.
-  if (!csrfToken()) void session.offline.erase();
+  if (!csrfToken()) forget();
   // Without a session the server need not be asked to know that, but whether it lets visitors read.
   if (!csrfToken() && !(await mayVisit(api.serverSettings))) return login();
   session.queue.start();

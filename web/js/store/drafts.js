@@ -4,7 +4,8 @@
  * @module
  */
 
-import { asObject, parseJson } from "../lib/parse.js";
+import { asObject, asText, parseJson } from "../lib/parse.js";
+import { keep, kept, names } from "../lib/storage.js";
 
 /** @typedef {import("./outbox.js").Destination} Destination */
 /** @typedef {import("./outbox.js").Entries} Entries */
@@ -21,6 +22,19 @@ const CUT = /\n\[message truncated\]$/;
 
 /** Whether a text is what the server has, which removes white space around it and cuts what is too long. @param {string} own @param {string} kept */
 const isSame = (own, kept) => own.trim() === kept.trim() || (CUT.test(kept) && own.trim().startsWith(kept.replace(CUT, "").trim()));
+
+/** The most UTF-16 code units of a text that the server does not cut. */
+const MAX_UNCUT = 10_000;
+
+/** Deletes from the browser the drafts of all accounts that the server has: the next person there does not find them. They come
+ * back with the next session. */
+export function forgetKnownDrafts() {
+  for (const name of names("")) {
+    if (!/^\d+\/drafts\//.test(name)) continue;
+    const { id, isChanged, content } = asObject(parseJson(kept(name)));
+    if (id !== undefined && !isChanged && asText(content).length <= MAX_UNCUT) keep(name, null);
+  }
+}
 
 /** @param {Destination} destination */
 export function draftKey({ type, to, topic }) {
