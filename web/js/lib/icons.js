@@ -1,6 +1,5 @@
 /** Outlines on a grid of 24, drawn with a stroke. */
 export const icons = {
-  archive: "M3 4h18v5H3zM5 9v11h14V9M10 13h4",
   at: "M16 8v5a3 3 0 0 0 6 0v-1a10 10 0 1 0-4 8M16 12a4 4 0 1 1-8 0 4 4 0 0 1 8 0",
   back: "M15 5l-7 7 7 7",
   bell: "M6 9a6 6 0 0 1 12 0c0 6 2 7 2 7H4s2-1 2-7M10 20a2 2 0 0 0 4 0",
@@ -19,7 +18,6 @@ export const icons = {
   expand: "M8 9l4-4 4 4M8 15l4 4 4-4",
   eye: "M2 12s4-7 10-7 10 7 10 7-4 7-10 7S2 12 2 12M12 9a3 3 0 1 0 0 6 3 3 0 0 0 0-6",
   feed: "M4 6h16M4 12h16M4 18h10",
-  folder: "M3 6h7l2 2h9v11H3z",
   follow: "M3 12a9 9 0 0 1 9-9M3 12a9 9 0 0 0 9 9M21 12a9 9 0 0 0-9-9M12 8v8M8 12h8",
   formula: "M17 5H7l6 7-6 7h10",
   globe: "M12 3a9 9 0 1 0 0 18 9 9 0 0 0 0-18M3 12h18M12 3c-5 6-5 12 0 18M12 3c5 6 5 12 0 18",
