@@ -52,7 +52,7 @@ export function encodeFragment(text) {
 const slug = (name) => name.replace(/[\s"%/<>`\p{Cc}]+/gu, "-");
 
 /** @param {Store} store @param {number} id */
-export const channelSlug = (store, id) => `${id}-${encodeFragment(channelOf(store, id).name.replaceAll(" ", "-"))}`;
+const channelSlug = (store, id) => `${id}-${encodeFragment(channelOf(store, id).name.replaceAll(" ", "-"))}`;
 
 /** The fragment of the list of a channel's topics. @param {Store} store @param {number} id */
 export const topicsFragment = (store, id) => `topics/channel/${channelSlug(store, id)}`;

@@ -64,7 +64,7 @@ export const isNew = (store) =>
 /** @typedef {{ key: string, terms: Term[], streamId: number | null, channel: string | null, color: string | null, name: string, isResolved: boolean, isMuted: boolean, isFollowed: boolean, unread: number, people: { id: number, name: string, picture: string | null }[], time: string }} RecentRow */
 
 /** The conversations of some messages, the latest first. @param {Store} store @param {number[]} ids Ascending. @returns {Map<string, Recent>} */
-export function recentConversations(store, ids) {
+function recentConversations(store, ids) {
   /** @type {Map<string, Recent>} */
   const conversations = new Map();
   for (const id of ids.toReversed()) {

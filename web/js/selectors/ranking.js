@@ -4,7 +4,7 @@
  */
 
 /** How well a name fits: lower is better; null if it does not. @param {string} name @param {string} query @returns {number | null} */
-export function rank(name, query) {
+function rank(name, query) {
   const [text, wanted] = [fold(name), fold(query)];
   if (text === wanted) return 0;
   if (text.startsWith(wanted)) return 1;

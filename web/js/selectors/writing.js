@@ -112,7 +112,7 @@ function outsidersOf(store, destination, text) {
 
 /** The guests that a direct message goes to, where the organization wants to be warned of that. Guests are not warned of each other.
  * @param {Store} store @param {Destination | null} destination */
-export function guestsOf(store, destination) {
+function guestsOf(store, destination) {
   if (destination?.type !== "direct" || store.state.realm_enable_guest_user_dm_warning !== true || store.self.role === GUEST) return [];
   return destination.to.filter((id) => store.users.get(id)?.role === GUEST);
 }

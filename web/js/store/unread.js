@@ -126,7 +126,7 @@ export const unreadCounts = derived(countUnread);
 export const newestUnreadTopics = derived(findNewestTopics);
 
 /** The largest of some ids. A set may have more than a call may have arguments. @param {Iterable<number>} ids */
-export function newestOf(ids) {
+function newestOf(ids) {
   let newest = 0;
   for (const id of ids) if (id > newest) newest = id;
   return newest;

@@ -21,10 +21,10 @@ import { groupsPicker, pickerField } from "./pickers.js";
 /** @typedef {import("../../types/api.js").UserGroup} UserGroup */
 
 /** @param {{ id: number, name: string }} group */
-export const groupFragment = (group) => `groups/${group.id}/${encodeURIComponent(group.name)}/general`;
+const groupFragment = (group) => `groups/${group.id}/${encodeURIComponent(group.name)}/general`;
 
 /** Adds oneself to a group, or takes oneself out. @param {App} app @param {UserGroup} group */
-export function membershipButton({ store, session }, group) {
+function membershipButton({ store, session }, group) {
   const { mayJoin, mayLeave } = groupRights(store, group);
   if (!mayJoin && !mayLeave) return null;
   const run = () => session.attempt(api.updateGroupMembers(group.id, { [mayJoin ? "add" : "delete"]: [store.selfId] }));

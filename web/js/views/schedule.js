@@ -16,7 +16,7 @@ import { showDialog } from "./popover.js";
 /** @typedef {import("../store/outbox.js").Destination} Destination */
 
 /** Times that are often meant. @returns {[string, Date][]} */
-export function commonTimes() {
+function commonTimes() {
   const now = new Date();
   const at = (/** @type {number} */ days, /** @type {number} */ hour) =>
     new Date(now.getFullYear(), now.getMonth(), now.getDate() + days, hour);

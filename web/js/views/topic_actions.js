@@ -80,7 +80,7 @@ export async function toggleResolved(app, streamId, topic) {
 }
 
 /** @param {App} app @param {number} streamId @param {string} topic */
-export async function renameTopic(app, streamId, topic) {
+async function renameTopic(app, streamId, topic) {
   const next = await ask(t("Rename topic"), topic, { maxlength: app.store.state.max_topic_length, action: t("Rename") });
   if (next === null || next === topic) return;
   const message = await someMessage(app, streamId, topic);
