@@ -6,12 +6,14 @@ import { callLink } from "../../web/js/lib/text_edits.js";
 import { localeFor } from "../../web/js/lib/words.js";
 import { memberChoices } from "../../web/js/selectors/choices.js";
 import { groupRights } from "../../web/js/selectors/group_settings.js";
+import { mayResetPassword } from "../../web/js/selectors/roles.js";
 import { zoneAction } from "../../web/js/selectors/time_zone.js";
 import { eventName, shortNameFor, webhookUrl } from "../../web/js/selectors/webhooks.js";
 import { createDeletions, TIME_TO_UNDO } from "../../web/js/store/deletions.js";
 import { ACTION_TIME } from "../../web/js/views/toasts.js";
 import { createNotices } from "../../web/js/store/notices.js";
 import { createStore, reset } from "../../web/js/store/store.js";
+import { storeWith } from "./states.js";
 
 describe("a language", () => {
   it("is written as the browser's variant of it, if there is one", () => {
@@ -88,6 +90,19 @@ describe("a group", () => {
     const { store } = storeOf(1);
     assert.deepEqual(memberChoices(store, "edi", []).map(({ label, detail }) => [label, detail]), [["Edith", ""], ["editors", "Group, 1 member"], ["#editing", "Channel, 3 members"]]);
     assert.deepEqual(memberChoices(store, "edi", [4], false).map(({ label }) => label), ["#editing"]);
+  });
+});
+
+describe("links for new passwords", () => {
+  it("are made by administrators, while passwords can be used", () => {
+    const store = storeWith({ is_admin: true, is_owner: false });
+    const may = (id) => mayResetPassword(store, store.users.get(id));
+    assert.deepEqual([may(1), may(2)], [false, true]);
+    store.state.realm_password_auth_enabled = false;
+    assert.equal(may(2), false);
+    store.state.realm_password_auth_enabled = true;
+    store.state.is_admin = false;
+    assert.equal(may(2), false);
   });
 });
 
