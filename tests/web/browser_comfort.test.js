@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { TIME_TO_UNDO } from "../../web/js/store/deletions.js";
-import { axeViolations, choose, click, clickButton, clickText, clickToast, enter, eventually, focusOn, hoverOver, intercept, IS_FIREFOX, onElement, onElements, press, pressOn, setUp, typeInto, until, untilAllEqual, untilEqual, untilFocus, untilStable, untilText, untilToast } from "./harness.js";
+import { axeViolations, choose, click, clickButton, clickText, clickToast, enter, eventually, focusOn, hold, hoverOver, intercept, IS_FIREFOX, onElement, onElements, press, pressOn, setUp, typeInto, until, untilAllEqual, untilEqual, untilFocus, untilStable, untilText, untilToast } from "./harness.js";
 
 const bench = setUp({ args: ["--max-file-upload-size-mib", "1"] });
 const { as, at, go } = bench;
@@ -75,12 +75,7 @@ describe("a search for a day that takes long", () => {
   it("does not lead away from where one has gone meanwhile", async () => {
     await bench.server.send("Bob", "general", "paint", "Primer");
     const ada = await bench.open();
-    const held = [];
-    await intercept(ada, (request) => {
-      const isHeld = new URL(request.url()).searchParams.get("anchor") === "oldest";
-      if (isHeld) held.push(request);
-      return isHeld;
-    });
+    const held = await hold(ada, (request) => new URL(request.url()).searchParams.get("anchor") === "oldest");
     await enter(ada, bench.server, "Ada");
     await typeInto(ada, ".search input", "date:today ");
     await untilText(ada, ".search .pill", "date: today");

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { click, countOf, enter, eventually, focusOn, intercept, IS_FIREFOX, onElement, press, pressOn, setUp, typeInto, until, untilAllEqual, untilEqual, untilFocus, untilText, untilToast, wake } from "./harness.js";
+import { click, countOf, enter, eventually, focusOn, hold, IS_FIREFOX, onElement, press, pressOn, setUp, typeInto, until, untilAllEqual, untilEqual, untilFocus, untilText, untilToast, wake } from "./harness.js";
 
 const bench = setUp();
 const { as, at, go } = bench;
@@ -11,12 +11,7 @@ describe("a dialog that is still loading", () => {
   /** Opens a page for Ada whose module in a file of these names is held. */
   async function openHolding(names) {
     const ada = await bench.open();
-    const held = [];
-    await intercept(ada, (request) => {
-      const isHeld = names.test(request.url());
-      if (isHeld) held.push(request);
-      return isHeld;
-    });
+    const held = await hold(ada, (request) => names.test(request.url()));
     await enter(ada, bench.server, "Ada");
     return { ada, held };
   }
@@ -229,12 +224,7 @@ describe("a dialog that is still loading", () => {
   it("is not waited for by messages: a list of conversations is shown when its module is there", { skip: IS_FIREFOX }, async () => {
     await bench.server.send("Bob", "general", "breakfast", "Toast is ready");
     const ada = await as("Ada", await at("general", "breakfast"));
-    const held = [];
-    await intercept(ada, (request) => {
-      const isHeld = request.url().endsWith("/overviews.js");
-      if (isHeld) held.push(request);
-      return isHeld;
-    });
+    const held = await hold(ada, (request) => request.url().endsWith("/overviews.js"));
     await ada.reload();
     await untilText(ada, ".message-row", "Toast is ready");
     await go(ada, "#recent");

@@ -5,7 +5,7 @@ import { writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { act, chooseFrom, click, clickButton, clickText, compose, countOf, enter, eventually, fillIn, intercept, IS_FIREFOX, onElement, onElements, press, pressOn, setUp, typeInto, until, untilAllEqual, untilEqual, untilStable, untilText, untilToast } from "./harness.js";
+import { act, chooseFrom, click, clickButton, clickText, compose, countOf, enter, eventually, fillIn, hold, intercept, IS_FIREFOX, onElement, onElements, press, pressOn, setUp, typeInto, until, untilAllEqual, untilEqual, untilStable, untilText, untilToast } from "./harness.js";
 
 const bench = setUp();
 const { as, at, go } = bench;
@@ -253,12 +253,7 @@ describe("later", () => {
   it("a message leaves the box also if its topic is renamed during the request", async () => {
     const { id } = await bench.server.send("Bob", "general", "working title", "What shall it be?");
     const ada = await bench.open();
-    const held = [];
-    await intercept(ada, (request) => {
-      const isHeld = request.method() === "POST" && request.url().endsWith("/scheduled_messages");
-      if (isHeld) held.push(request);
-      return isHeld;
-    });
+    const held = await hold(ada, (request) => request.method() === "POST" && request.url().endsWith("/scheduled_messages"));
     await enter(ada, bench.server, "Ada");
     await go(ada, await at("general", "working.20title"));
     await ada.waitForSelector(".composer .editor__text", { visible: true });
@@ -386,12 +381,7 @@ describe("messages", () => {
 describe("a preview", () => {
   it("is that of the latest text, also if an earlier reply comes later", async () => {
     const ada = await bench.open();
-    const held = [];
-    await intercept(ada, (request) => {
-      const isHeld = held.length === 0 && request.url().endsWith("/json/messages/render");
-      if (isHeld) held.push(request);
-      return isHeld;
-    });
+    const held = await hold(ada, (request, before) => before.length === 0 && request.url().endsWith("/json/messages/render"));
     await enter(ada, bench.server, "Ada");
     await go(ada, await at("general", "previews"));
     await ada.waitForSelector(".composer .editor__text", { visible: true });

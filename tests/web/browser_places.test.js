@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { click, clickButton, clickText, clickToast, countOf, eventually, focusOn, intercept, onElement, onElements, pressOn, selectIn, setUp, typeInto, until, untilAllEqual, untilEqual, untilFocus, untilStable, untilText } from "./harness.js";
+import { click, clickButton, clickText, clickToast, countOf, eventually, focusOn, hold, intercept, onElement, onElements, pressOn, selectIn, setUp, typeInto, until, untilAllEqual, untilEqual, untilFocus, untilStable, untilText } from "./harness.js";
 
 const bench = setUp();
 const { as, at, go } = bench;
@@ -168,8 +168,7 @@ describe("emoji", () => {
   it("keep the focus when their names arrive late", async () => {
     const { id } = await bench.server.send("Bob", "general", "thumbs", "Really?");
     const ada = await as("Ada", await at("general", "thumbs"));
-    const held = [];
-    await intercept(ada, (request) => request.url().includes("/emoji_api.json") && held.push(request) > 0);
+    const held = await hold(ada, (request) => request.url().includes("/emoji_api.json"));
     await pressOn(ada, `[data-id="${id}"]`, ":");
     await untilFocus(ada, ".emoji-picker input");
     await eventually(() => assert.equal(held.length, 1));

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { axeViolations, click, clickText, compose, countOf, enter, eventually, intercept, IS_FIREFOX, onElement, onElements, pressOn, setUp, typeInto, until, untilAllEqual, untilEqual, untilStable, untilText, untilToast, wake } from "./harness.js";
+import { axeViolations, click, clickText, compose, countOf, enter, eventually, hold, intercept, IS_FIREFOX, onElement, onElements, pressOn, setUp, typeInto, until, untilAllEqual, untilEqual, untilStable, untilText, untilToast, wake } from "./harness.js";
 
 const bench = setUp();
 const { as, at, go } = bench;
@@ -325,9 +325,8 @@ describe("a view that is left open", () => {
   });
   /** A function that sends lines that one poll brings. */
   const sendingAtOnce = async (page) => {
-    const held = [];
     let holds = false;
-    await intercept(page, (request) => holds && request.url().includes("/json/events?") && held.push(request) > 0);
+    const held = await hold(page, (request) => holds && request.url().includes("/json/events?"));
     return async (...lines) => {
       holds = true;
       await wake(page);
@@ -389,9 +388,8 @@ describe("a view that is left open", () => {
     await go(ada, await at("general", "slept"));
     const [seen] = await sendLines("slept", 0, 1);
     await ada.waitForSelector(`[data-id="${seen}"]:not([data-unread])`);
-    const held = [];
     let holds = true;
-    await intercept(ada, (request) => holds && request.url().endsWith("/json/register") && held.push(request) > 0);
+    const held = await hold(ada, (request) => holds && request.url().endsWith("/json/register"));
     let missed = [];
     await loseQueue(async () => {
       missed = await sendLines("slept", 1, 60);

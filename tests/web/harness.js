@@ -252,6 +252,13 @@ export async function intercept(page, decide) {
   });
 }
 
+/** Holds the requests of a page that match. `matches` gets those that are held as well. Returns them: each has to be continued or aborted. */
+export async function hold(page, matches) {
+  const held = [];
+  await intercept(page, (request) => matches(request, held) && held.push(request) > 0);
+  return held;
+}
+
 /** Waits until a function of the page returns something true. One that throws, since an element is not there yet, is called
  * again. */
 export async function until(page, run, ...args) {
