@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { act, axeViolations, click, clickButton, clickText, clickWithMouse, compose, countOf, drawn, enter, eventually, focusOn, IS_FIREFOX, onElement, onElements, pagePause, press, pressOn, setUp, typeInto, until, untilAllEqual, untilEqual, untilFocus, untilStable, untilText, wake } from "./harness.js";
+import { act, axeViolations, click, clickButton, clickText, clickWithMouse, compose, countOf, drawn, enter, eventually, focusOn, IS_FIREFOX, onElement, onElements, pagePause, press, pressOn, setUp, typeInto, until, untilAllEqual, untilEqual, untilFocus, untilStable, untilText, wake, write } from "./harness.js";
 
 const bench = setUp();
 const { as, at, go } = bench;
@@ -372,8 +372,7 @@ describe("unread", () => {
 describe("tabs, drafts and recipients", () => {
   it("keeps a draft by conversation, never sends it to another, and shows it in a second tab", async () => {
     const ada = await as("Ada", await at("general", "one"));
-    await ada.waitForSelector(".composer .editor__text", { visible: true });
-    await typeInto(ada, ".composer .editor__text", "Only for one");
+    await write(ada, "Only for one");
     await go(ada, await at("general", "two"));
     await until(ada, () => document.querySelector(".composer .editor__text").placeholder.includes("two"));
     await untilEqual(ada, ".composer .editor__text", (area) => area.value, "");

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { click, clickText, countOf, drawn, eventually, focusOn, onElement, onElements, press, pressOn, setUp, typeInto, until, untilEqual, untilFocus, untilText } from "./harness.js";
+import { click, clickText, countOf, drawn, eventually, focusOn, onElement, onElements, press, pressOn, setUp, typeInto, until, untilEqual, untilFocus, untilText, write } from "./harness.js";
 
 const bench = setUp();
 const { as, at, go } = bench;
@@ -62,8 +62,7 @@ describe("a key", () => {
 
   it("completes a language, and ends the block below the cursor", async () => {
     const ada = await as("Ada", await at("general", "code"));
-    await ada.waitForSelector(".composer .editor__text", { visible: true });
-    await typeInto(ada, ".composer .editor__text", "```pyth");
+    await write(ada, "```pyth");
     await untilText(ada, ".completions .completion", "python");
     await ada.keyboard.press("Enter");
     await untilEqual(ada, ".composer .editor__text", (area) => [area.value, area.selectionStart], ["```python\n\n```", 10]);

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { click, countOf, enter, eventually, focusOn, hold, IS_FIREFOX, onElement, press, pressOn, setUp, typeInto, until, untilAllEqual, untilEqual, untilFocus, untilText, untilToast, wake } from "./harness.js";
+import { click, countOf, enter, eventually, focusOn, hold, IS_FIREFOX, onElement, press, pressOn, setUp, until, untilAllEqual, untilEqual, untilFocus, untilText, untilToast, wake, write } from "./harness.js";
 
 const bench = setUp();
 const { as, at, go } = bench;
@@ -158,8 +158,7 @@ describe("a dialog that is still loading", () => {
   it("has them also where the command was given in a field, which gets the focus back", { skip: IS_FIREFOX }, async () => {
     const { ada, held } = await openHolding(/\/(search|later)\.js$/);
     await go(ada, await at("general", "palette"));
-    await ada.waitForSelector(".composer .editor__text", { visible: true });
-    await typeInto(ada, ".composer .editor__text", "Half");
+    await write(ada, "Half");
     await press(ada, "Control+k");
     await press(ada, "Control+k");
     await eventually(() => assert.equal(held.length, 1));
@@ -176,8 +175,7 @@ describe("a dialog that is still loading", () => {
     const { ada, held } = await openHolding(/\/(search|later)\.js$/);
     ada.expected.push(/ERR_FAILED/);
     await go(ada, await at("general", "no.20palette"));
-    await ada.waitForSelector(".composer .editor__text", { visible: true });
-    await typeInto(ada, ".composer .editor__text", "Half");
+    await write(ada, "Half");
     await press(ada, "Control+k");
     await eventually(() => assert.equal(held.length, 1));
     await ada.keyboard.type("des");
@@ -191,8 +189,7 @@ describe("a dialog that is still loading", () => {
   it("is not waited for by what is pasted: it is plain text before, to which one can write on", { skip: IS_FIREFOX }, async () => {
     const { ada, held } = await openHolding(/\/(paste|later)\.js$/);
     await go(ada, await at("general", "clippings"));
-    await ada.waitForSelector(".composer .editor__text", { visible: true });
-    await typeInto(ada, ".composer .editor__text", "So: ");
+    await write(ada, "So: ");
     await onElement(ada, ".composer .editor__text", (area) => {
       const data = new DataTransfer();
       data.setData("text/html", "<b>Bold</b> words");

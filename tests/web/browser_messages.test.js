@@ -5,7 +5,7 @@ import { writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { act, chooseFrom, click, clickButton, clickText, compose, countOf, enter, eventually, fillIn, hold, intercept, IS_FIREFOX, onElement, onElements, press, pressOn, setUp, typeInto, until, untilAllEqual, untilEqual, untilStable, untilText, untilToast } from "./harness.js";
+import { act, chooseFrom, click, clickButton, clickText, compose, countOf, enter, eventually, fillIn, hold, intercept, IS_FIREFOX, onElement, onElements, press, pressOn, setUp, typeInto, until, untilAllEqual, untilEqual, untilStable, untilText, untilToast, write } from "./harness.js";
 
 const bench = setUp();
 const { as, at, go } = bench;
@@ -172,8 +172,7 @@ describe("pictures", () => {
 describe("later", () => {
   it("a message is sent at a time, and can be taken back before", async () => {
     const ada = await as("Ada", await at("general", "later"));
-    await ada.waitForSelector(".composer .editor__text", { visible: true });
-    await typeInto(ada, ".composer .editor__text", "Good morning");
+    await write(ada, "Good morning");
     await clickButton(ada, "More ways to send");
     await clickText(ada, "[role=menuitem]", "Send later");
     await clickText(ada, "dialog .choices button", "Tomorrow at 9");
@@ -191,8 +190,7 @@ describe("later", () => {
 
   it("a message that is scheduled arrives", async () => {
     const [ada, bob] = [await as("Ada", await at("general", "soon")), await as("Bob", await at("general", "soon"))];
-    await ada.waitForSelector(".composer .editor__text", { visible: true });
-    await typeInto(ada, ".composer .editor__text", "In a moment");
+    await write(ada, "In a moment");
     await clickButton(ada, "More ways to send");
     await clickText(ada, "[role=menuitem]", "Send later");
     await onElement(ada, "dialog input[type=datetime-local]", (input) => {
@@ -256,8 +254,7 @@ describe("later", () => {
     const held = await hold(ada, (request) => request.method() === "POST" && request.url().endsWith("/scheduled_messages"));
     await enter(ada, bench.server, "Ada");
     await go(ada, await at("general", "working.20title"));
-    await ada.waitForSelector(".composer .editor__text", { visible: true });
-    await typeInto(ada, ".composer .editor__text", "I shall think about it");
+    await write(ada, "I shall think about it");
     await clickButton(ada, "More ways to send");
     await clickText(ada, "[role=menuitem]", "Send later");
     await clickText(ada, "dialog .choices button", "Tomorrow at 9");
@@ -365,8 +362,7 @@ describe("messages", () => {
 
   it("are previewed before they are sent, and formatted with keys", async () => {
     const ada = await as("Ada", await at("general", "format"));
-    await ada.waitForSelector(".composer .editor__text", { visible: true });
-    await typeInto(ada, ".composer .editor__text", "strong");
+    await write(ada, "strong");
     await press(ada, "Shift+Home");
     await press(ada, "Control+b");
     await untilEqual(ada, ".composer .editor__text", (area) => area.value, "**strong**");
@@ -384,8 +380,7 @@ describe("a preview", () => {
     const held = await hold(ada, (request, before) => before.length === 0 && request.url().endsWith("/json/messages/render"));
     await enter(ada, bench.server, "Ada");
     await go(ada, await at("general", "previews"));
-    await ada.waitForSelector(".composer .editor__text", { visible: true });
-    await typeInto(ada, ".composer .editor__text", "first");
+    await write(ada, "first");
     await press(ada, "Alt+p");
     await eventually(() => assert.equal(held.length, 1));
     await click(ada, ".composer button[aria-label=Preview]");

@@ -2,16 +2,12 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { act, clickButton, clickText, clickToast, compose, countOf, eventually, intercept, onElement, onElements, pagePause, press, pressOn, setUp, typeInto, until, untilEqual, untilFocus, untilText, untilToast, wake } from "./harness.js";
+import { act, clickButton, clickText, clickToast, compose, countOf, eventually, intercept, onElement, onElements, pagePause, press, pressOn, setUp, typeInto, until, untilEqual, untilFocus, untilText, untilToast, wake, write } from "./harness.js";
 
 const bench = setUp();
 const { as, at, go } = bench;
 
 const text = (page) => onElement(page, ".composer .editor__text", (area) => area.value);
-const write = async (page, words) => {
-  await page.waitForSelector(".composer .editor__text", { visible: true });
-  await typeInto(page, ".composer .editor__text", words);
-};
 const place = (page) => onElement(page, ".composer .editor__text", (area) => area.placeholder);
 const rename = (name, id, topic) => bench.server.call(name, "PATCH", `/messages/${id}`, { topic, propagate_mode: "change_all", send_notification_to_new_thread: false });
 

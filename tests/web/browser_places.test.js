@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { click, clickButton, clickText, clickToast, countOf, eventually, focusOn, hold, intercept, onElement, onElements, pressOn, selectIn, setUp, typeInto, until, untilAllEqual, untilEqual, untilFocus, untilStable, untilText } from "./harness.js";
+import { click, clickButton, clickText, clickToast, countOf, eventually, focusOn, hold, intercept, onElement, onElements, pressOn, selectIn, setUp, typeInto, until, untilAllEqual, untilEqual, untilFocus, untilStable, untilText, write } from "./harness.js";
 
 const bench = setUp();
 const { as, at, go } = bench;
@@ -246,8 +246,7 @@ describe("words that run from right to left", () => {
     await ada.waitForSelector(`[data-id="${id}"] p`);
     await until(ada, (row) => [...document.querySelectorAll(`[data-id="${row}"] .content > p`)].map((one) => getComputedStyle(one).direction).join() === "rtl,ltr", id);
     await untilAllEqual(ada, `[data-id="${id}"] :is(ul, blockquote)`, (blocks) => blocks.map((one) => getComputedStyle(one).direction), ["rtl", "rtl"]);
-    await ada.waitForSelector(".composer .editor__text", { visible: true });
-    await typeInto(ada, ".composer .editor__text", "مرحبا");
+    await write(ada, "مرحبا");
     await untilEqual(ada, ".composer .editor__text", (area) => getComputedStyle(area).direction, "rtl");
     await untilEqual(ada, ".header__topic", (topic) => getComputedStyle(topic).direction, "rtl");
     // In lists, a description does not turn what is said of it.

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
-import { compose, countOf, enter, eventually, onElement, openPage, pagePause, setUp, typeInto, until, untilEqual, untilText, wake } from "./harness.js";
+import { compose, countOf, enter, eventually, onElement, openPage, pagePause, setUp, typeInto, until, untilEqual, untilText, wake, write } from "./harness.js";
 
 const bench = setUp();
 const { as, at } = bench;
@@ -59,8 +59,7 @@ describe("two tabs", () => {
     const fragment = await at("general", "draft");
     const textOf = (page) => onElement(page, ".composer .editor__text", (area) => area.value);
     const one = await as("Ada", fragment);
-    await one.waitForSelector(".composer .editor__text", { visible: true });
-    await typeInto(one, ".composer .editor__text", "A common draft");
+    await write(one, "A common draft");
     await until(one, () => Object.values(localStorage).some((text) => text.includes("A common draft")));
     const two = await tabBeside(one);
     await eventually(async () => assert.equal(await textOf(two), "A common draft"));

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { catalogueOf } from "./words.js";
-import { choose, compose, enter, eventually, onElements, onField, setUp, typeInto, until, untilText } from "./harness.js";
+import { choose, compose, enter, eventually, onElements, onField, setUp, until, untilText, write } from "./harness.js";
 
 const bench = setUp();
 const { as, at, go, open } = bench;
@@ -55,8 +55,7 @@ describe("a language of the settings", () => {
   it("changes the page at once, here and in other tabs, and keeps what is written", async () => {
     const topic = await at("general", "words");
     const other = await as("Cleo", topic);
-    await other.waitForSelector(".composer .editor__text", { visible: true });
-    await typeInto(other, ".composer .editor__text", "not yet sent");
+    await write(other, "not yet sent");
     const page = await as("Cleo", "#settings/profile");
     await choose(page, "Language", "de");
     await untilText(page, "dialog h2", "Einstellungen");

@@ -317,6 +317,12 @@ export const act = (page, selector, which, action = "click") => onElements(page,
 /** Clicks the element with this text. */
 export const clickText = (page, selector, text) => act(page, selector, text);
 
+/** Writes into the composer. */
+export async function write(page, text) {
+  await page.waitForSelector(".composer .editor__text", { visible: true });
+  await typeInto(page, ".composer .editor__text", text);
+}
+
 /** Writes into the composer and sends. */
 export async function compose(page, text) {
   await page.waitForSelector(".composer .editor__text", { visible: true });
