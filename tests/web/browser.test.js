@@ -2,7 +2,8 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { act, axeViolations, click, clickButton, clickText, clickWithMouse, compose, countOf, drawn, enter, eventually, focusOn, IS_FIREFOX, onElement, onElements, pagePause, press, pressOn, setUp, typeInto, until, untilAllEqual, untilEqual, untilFocus, untilStable, untilText, wake, write } from "./harness.js";
+import { axeViolations } from "./axe.js";
+import { act, click, clickButton, clickText, clickWithMouse, compose, countOf, drawn, enter, eventually, focusOn, IS_FIREFOX, onElement, onElements, pagePause, press, pressOn, setUp, typeInto, until, untilAllEqual, untilEqual, untilFocus, untilStable, untilText, wake, write } from "./harness.js";
 
 const bench = setUp();
 const { as, at, go } = bench;

@@ -2,7 +2,8 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { axeViolations, clickButton, clickText, compose, eventually, onElement, sendLogin, setUp, typeInto, until, untilAllEqual, untilEqual, untilText, wake } from "./harness.js";
+import { axeViolations } from "./axe.js";
+import { clickButton, clickText, compose, eventually, onElement, sendLogin, setUp, typeInto, until, untilAllEqual, untilEqual, untilText, wake } from "./harness.js";
 
 const bench = setUp();
 const { as, at, go } = bench;

@@ -3,7 +3,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { TIME_TO_UNDO } from "../../web/js/store/deletions.js";
-import { axeViolations, choose, click, clickButton, clickText, clickToast, enter, eventually, focusOn, hold, hoverOver, intercept, IS_FIREFOX, onElement, onElements, press, pressOn, setUp, typeInto, until, untilAllEqual, untilEqual, untilFocus, untilStable, untilText, untilToast } from "./harness.js";
+import { axeViolations } from "./axe.js";
+import { choose, click, clickButton, clickText, clickToast, enter, eventually, focusOn, hold, hoverOver, intercept, IS_FIREFOX, onElement, onElements, press, pressOn, setUp, typeInto, until, untilAllEqual, untilEqual, untilFocus, untilStable, untilText, untilToast } from "./harness.js";
 
 const bench = setUp({ args: ["--max-file-upload-size-mib", "1"] });
 const { as, at, go } = bench;

@@ -3,7 +3,8 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { axeViolations, clickButton, clickText, clickWithMouse, compose, eventually, fillIn, IS_FIREFOX, onElement, onElements, pressOn, press, setUp, typeInto, until, untilAllEqual, untilEqual, untilFocus, untilText, untilToast, wake } from "./harness.js";
+import { axeViolations } from "./axe.js";
+import { clickButton, clickText, clickWithMouse, compose, eventually, fillIn, IS_FIREFOX, onElement, onElements, pressOn, press, setUp, typeInto, until, untilAllEqual, untilEqual, untilFocus, untilText, untilToast, wake } from "./harness.js";
 
 const bench = setUp();
 const { as, at, go } = bench;
