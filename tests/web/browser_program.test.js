@@ -2,7 +2,8 @@
 
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { click, clickButton, clickText, compose, eventually, onElement, press, pressOn, setUp, startParticipant, until, untilText } from "./harness.js";
+import { click, clickButton, clickText, compose, eventually, onElement, press, pressOn, setUp, until, untilText } from "./harness.js";
+import { startParticipant } from "./participant.js";
 
 const bench = setUp();
 const { as, at, go } = bench;

@@ -5,7 +5,6 @@ import { execFileSync, spawn } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve as absolute } from "node:path";
-import { createInterface } from "node:readline";
 import { after, afterEach, before } from "node:test";
 import { fileURLToPath } from "node:url";
 import puppeteer from "puppeteer-core";
@@ -13,7 +12,6 @@ import { applyMode } from "./modes.js";
 
 export const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const BINARY = absolute(process.env.TEAMCHAT_BINARY ?? join(ROOT, "target/release/teamchat"));
-const PYTHON = process.env.TEAMCHAT_PYTHON ?? join(ROOT, "target/clients/python/bin/python");
 const CHROMIUM = process.env.CHROMIUM ?? "/usr/bin/chromium";
 const FIREFOX = process.env.FIREFOX ?? "/usr/bin/firefox-esr";
 
@@ -29,7 +27,7 @@ const TIMEOUT = Number(process.env.TEAMCHAT_TEST_TIMEOUT ?? 60) * 1000;
 let nextPort = 11_000 + (process.pid % 2000) * 10;
 
 /** The environment of the server: options of the shell in which the tests run do not apply to it. */
-const ENVIRONMENT = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("TEAMCHAT_")));
+export const ENVIRONMENT = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("TEAMCHAT_")));
 
 /** Starts a server; `people` are accounts with the password `correct horse`. With `fixtures` it begins with those, and
  * forgets everything in the end. */
@@ -512,40 +510,6 @@ export async function eventually(check) {
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
   }
-}
-
-/** A program with the package `zulip` that acts as a user: see participant.py. */
-export async function startParticipant(server, name) {
-  const { email, api_key } = server.accounts[name];
-  const child = spawn(PYTHON, [fileURLToPath(new URL("participant.py", import.meta.url)), email, api_key, server.url], { stdio: ["pipe", "pipe", "inherit"], env: { ...ENVIRONMENT, PYTHONDONTWRITEBYTECODE: "1" } });
-  const results = [];
-  const messages = [];
-  createInterface({ input: child.stdout }).on("line", (line) => {
-    const { result, message } = JSON.parse(line);
-    if (message) messages.push(message);
-    else results.push(result);
-  });
-  const nextResult = () => eventually(() => {
-    assert.ok(results.length > 0, `${name} does not answer`);
-    return results.shift();
-  });
-  await nextResult();
-  return {
-    /** Calls a method of `zulip.Client`. */
-    async call(method, ...args) {
-      child.stdin.write(`${JSON.stringify([method, ...args])}\n`);
-      const result = await nextResult();
-      assert.equal(result.result, "success", `${method}: ${JSON.stringify(result)}`);
-      return result;
-    },
-    /** Waits for a message with this text. */
-    hears: (text) => eventually(() => {
-      const found = messages.find(({ content }) => content.includes(text));
-      assert.ok(found, `${name} does not hear ${text}`);
-      return found;
-    }),
-    stop: () => child.kill(),
-  };
 }
 
 /** A server with three people in two channels, or with fixtures, and a browser, for the tests of a file. After each test its
