@@ -173,14 +173,15 @@ export function narrowKey(terms) {
 /** @param {Term[]} terms @param {string} operator @returns {any} */
 export const operandOf = (terms, operator) => terms.find((term) => term.operator === operator && !term.negated)?.operand;
 
+/** The narrow of a topic. @param {number} streamId @param {string} topic @returns {Term[]} */
+export const topicTerms = (streamId, topic) => [
+  { operator: "channel", operand: streamId },
+  { operator: "topic", operand: topic },
+];
+
 /** The narrow of a conversation. @param {Store} store @param {Message} message @returns {Term[]} */
 export function conversationTerms(store, message) {
-  if (message.type === "stream") {
-    return [
-      { operator: "channel", operand: Number(message.stream_id) },
-      { operator: "topic", operand: message.subject },
-    ];
-  }
+  if (message.type === "stream") return topicTerms(Number(message.stream_id), message.subject);
   return [{ operator: "dm", operand: otherIds(store, recipientIds(message)) }];
 }
 

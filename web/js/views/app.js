@@ -9,7 +9,7 @@ import { t } from "../lib/words.js";
 import { isDialogOpen } from "../platform/keyboard.js";
 import { fragment, go } from "../platform/router.js";
 import { isTouch } from "../platform/viewport.js";
-import { conversationOfRoute, directSlug, fragmentOf } from "../selectors/narrow.js";
+import { conversationOfRoute, directSlug, fragmentOf, topicTerms } from "../selectors/narrow.js";
 import { channelFragment, isKnownRoute, narrowFragment, routeOf, viewName } from "../selectors/routes.js";
 import { draftKey } from "../store/drafts.js";
 import { may } from "../store/lists.js";
@@ -120,8 +120,7 @@ function createActions(session, { route, below, middle }) {
     goHome: () => go(""),
     goConversation({ type, to, topic }) {
       if (to.length === 0) return;
-      const channel = { operator: "channel", operand: to[0] };
-      go(type === "direct" ? `narrow/dm/${directSlug(store, to)}` : fragmentOf(store, [channel, { operator: "topic", operand: topic }]));
+      go(type === "direct" ? `narrow/dm/${directSlug(store, to)}` : fragmentOf(store, topicTerms(to[0], topic)));
     },
     toNewest: () => void app.timeline?.toNewest(),
     focusMain() {
@@ -290,6 +289,6 @@ function followMoves(app) {
     const open = conversationOfRoute(current);
     if (current.kind !== "narrow" || !open || draftKey(open) !== draftKey(from)) return;
     const place = current.terms.filter(({ operator }) => operator === "near" || operator === "with");
-    app.follow([{ operator: "channel", operand: to.to[0] }, { operator: "topic", operand: to.topic }, ...place]);
+    app.follow([...topicTerms(to.to[0], to.topic), ...place]);
   });
 }

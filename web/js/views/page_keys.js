@@ -6,7 +6,7 @@
 import { t } from "../lib/words.js";
 import { bind, isDialogOpen, isField, isOpening } from "../platform/keyboard.js";
 import { go } from "../platform/router.js";
-import { channelOfRoute, conversationOfRoute } from "../selectors/narrow.js";
+import { channelOfRoute, conversationOfRoute, topicTerms } from "../selectors/narrow.js";
 import { unreadDirects, unreadTopics } from "../store/unread.js";
 import { showMainMenu, showPalette } from "./on_demand.js";
 import { closePopover, openPopover } from "./open_popover.js";
@@ -43,10 +43,7 @@ export function bindPageKeys(app, { header, sidebar }) {
     const streamId = channelOfRoute(route.peek());
     const next = topics.find((topic) => topic.streamId === streamId) ?? topics[0];
     if (!next) return session.tell(t("There are no more unread topics."));
-    app.goNarrow([
-      { operator: "channel", operand: next.streamId },
-      { operator: "topic", operand: next.topic },
-    ]);
+    app.goNarrow(topicTerms(next.streamId, next.topic));
   }
 
   /** @param {number} step */

@@ -7,6 +7,7 @@ import { h, icon } from "../lib/dom.js";
 import { effect, scope, untracked } from "../lib/signal.js";
 import { t } from "../lib/words.js";
 import { isComposing } from "../platform/keyboard.js";
+import { topicTerms } from "../selectors/narrow.js";
 import { ranked } from "../selectors/ranking.js";
 import { directItems } from "../selectors/sidebar_items.js";
 import { topicName } from "../selectors/title.js";
@@ -48,11 +49,7 @@ export function showPalette(app, field) {
           detail: t("Topic in #{channel}", { channel: channel.name }),
           picture: () => icon("message"),
           bonus: 1,
-          run: () =>
-            app.goNarrow([
-              { operator: "channel", operand: channel.stream_id },
-              { operator: "topic", operand: name },
-            ]),
+          run: () => app.goNarrow(topicTerms(channel.stream_id, name)),
         });
       }
     }

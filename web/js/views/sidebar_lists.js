@@ -7,6 +7,7 @@
 import { h, icon, iconButton, morph } from "../lib/dom.js";
 import { keyedList, plainList } from "../lib/keyed_list.js";
 import { t } from "../lib/words.js";
+import { topicTerms } from "../selectors/narrow.js";
 import { plainTopicName, topicName } from "../selectors/title.js";
 import { channelOf } from "../store/channels.js";
 import { userOf } from "../store/users.js";
@@ -155,10 +156,7 @@ export const topicList = (app, list) =>
 
 /** @param {App} app @param {TopicRow} row */
 function topicItem(app, { name, streamId, unread, isMuted, isFollowed, isResolved, hasMention, isCurrent }) {
-  const href = app.fragmentOf([
-    { operator: "channel", operand: streamId },
-    { operator: "topic", operand: name },
-  ]);
+  const href = app.fragmentOf(topicTerms(streamId, name));
   return h(
     "li",
     null,

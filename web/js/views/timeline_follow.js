@@ -7,7 +7,7 @@ import { ApiError } from "../api/client.js";
 import { getMessage } from "../api/endpoints.js";
 import { h } from "../lib/dom.js";
 import { t } from "../lib/words.js";
-import { conversationTerms, matches, topicsFragment } from "../selectors/narrow.js";
+import { conversationTerms, matches, topicsFragment, topicTerms } from "../selectors/narrow.js";
 import { plainTopicName, topicName } from "../selectors/title.js";
 import { channelOf } from "../store/channels.js";
 
@@ -28,8 +28,8 @@ export function createFollowing(app, { terms, kind, range, isOpen }) {
     if (isThere || message.type !== "stream") return false;
     const now = app.composer.destinationOf(message);
     if (kind.kind === "topic" && place.length === 0) session.moved({ type: "stream", to: [kind.streamId], topic: kind.topic }, now);
-    const channel = { operator: "channel", operand: now.to[0] };
-    app.follow([channel, ...(kind.kind === "topic" ? [{ operator: "topic", operand: now.topic }] : []), ...place]);
+    const [channel, topic] = topicTerms(now.to[0], now.topic);
+    app.follow([channel, ...(kind.kind === "topic" ? [topic] : []), ...place]);
     return true;
   }
 
@@ -73,10 +73,7 @@ export function emptyTopic(app, { streamId, topic }) {
   const { store } = app;
   const plain = plainTopicName(store, topic).toLowerCase();
   const other = store.topics.get(streamId)?.find(({ name }) => plainTopicName(store, name).toLowerCase() === plain);
-  const terms = other && [
-    { operator: "channel", operand: streamId },
-    { operator: "topic", operand: other.name },
-  ];
+  const terms = other && topicTerms(streamId, other.name);
   return h(
     "div",
     { class: "empty" },

@@ -8,7 +8,7 @@ import { deleteTopic, unsubscribe, updateMessage, updateSubscription, updateUser
 import { t } from "../lib/words.js";
 import { go } from "../platform/router.js";
 import { moveRights } from "../selectors/message_rights.js";
-import { fragmentOf, narrowKey, topicsFragment } from "../selectors/narrow.js";
+import { fragmentOf, narrowKey, topicsFragment, topicTerms } from "../selectors/narrow.js";
 import { mayResolve } from "../selectors/writing.js";
 import { channelOf, FOLLOWED, INHERIT, MUTED, policyOf, UNMUTED } from "../store/channels.js";
 import { topicKey } from "../store/conversations.js";
@@ -36,10 +36,7 @@ export async function setTopicPolicy(app, streamId, topic, policy) {
 
 /** Some message of a topic, by which the whole topic is moved. @param {App} app @param {number} streamId @param {string} topic */
 async function someMessage({ session }, streamId, topic) {
-  const narrow = [
-    { operator: "channel", operand: streamId },
-    { operator: "topic", operand: topic },
-  ];
+  const narrow = topicTerms(streamId, topic);
   const reply = await session.attempt(getMessages({ narrow, anchor: "newest", num_before: 1, num_after: 0 }));
   return reply?.messages[0];
 }
@@ -61,11 +58,7 @@ async function markTopicUnread({ session, timeline }, terms) {
  * @param {App} app @param {number} streamId @param {string} topic */
 async function copyTopicLink(app, streamId, topic) {
   const message = await someMessage(app, streamId, topic);
-  const terms = [
-    { operator: "channel", operand: streamId },
-    { operator: "topic", operand: topic },
-    ...(message ? [{ operator: "with", operand: message.id }] : []),
-  ];
+  const terms = [...topicTerms(streamId, topic), ...(message ? [{ operator: "with", operand: message.id }] : [])];
   await app.copy(`${location.origin}/#${fragmentOf(app.store, terms)}`, t("Link copied."));
 }
 
@@ -102,10 +95,7 @@ export function showTopicMenu(app, streamId, topic, opener, at) {
   const isMutedChannel = channelOf(store, streamId).is_muted;
   const unread = store.unread.get(topicKey(streamId, topic));
   const rights = moveRights(store, streamId);
-  const terms = [
-    { operator: "channel", operand: streamId },
-    { operator: "topic", operand: topic },
-  ];
+  const terms = topicTerms(streamId, topic);
   showMenu(
     opener,
     [

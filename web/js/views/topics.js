@@ -7,6 +7,7 @@ import { closest, fill, h, icon, iconButton } from "../lib/dom.js";
 import { plainList } from "../lib/keyed_list.js";
 import { effect, signal, untracked } from "../lib/signal.js";
 import { t } from "../lib/words.js";
+import { topicTerms } from "../selectors/narrow.js";
 import { topicItems } from "../selectors/sidebar_items.js";
 import { plainTopicName, topicName } from "../selectors/title.js";
 import { createLoad } from "./load_state.js";
@@ -32,10 +33,6 @@ export function createTopics(app, streamId) {
       text.value = filter.value;
     },
   });
-  const termsOf = (/** @type {string} */ topic) => [
-    { operator: "channel", operand: streamId },
-    { operator: "topic", operand: topic },
-  ];
   const element = h(
     "section",
     { class: "page", "aria-label": t("Topics") },
@@ -61,7 +58,7 @@ export function createTopics(app, streamId) {
       { class: "conversation-row", dataset: isMuted ? { muted: "" } : {} },
       h(
         "a",
-        { class: "conversation", href: `#${app.fragmentOf(termsOf(name))}` },
+        { class: "conversation", href: `#${app.fragmentOf(topicTerms(streamId, name))}` },
         isResolved && icon("check"),
         h(
           "span",
