@@ -3,7 +3,6 @@
  * @module
  */
 
-import { updateFlags } from "../api/endpoints.js";
 import { closest, h, iconButton } from "../lib/dom.js";
 import { onEnd } from "../lib/signal.js";
 import { t } from "../lib/words.js";
@@ -21,7 +20,7 @@ import {
   showMove,
   showReceipts,
   showSource,
-  toggleStar,
+  toggleFlag,
 } from "./message_commands.js";
 import { setTopicPolicy, showEmojiPicker, showUserCard } from "./on_demand.js";
 import { closePopover } from "./open_popover.js";
@@ -83,7 +82,7 @@ export function attachActions(app, timeline) {
     reply: (_, __, message) => app.composer.replyTo(message),
     quote: (_, __, message) => void app.composer.quote(message),
     edit: (_, __, message) => void editMessage(app, message, timeline),
-    star: (_, __, message) => void toggleStar(app, message),
+    star: (_, __, message) => void toggleFlag(app, message, "starred"),
     menu: (_, control, message) => showMessageMenu(app, message, control, timeline),
     user: (_, control) => showUserCard(app, Number(control.dataset.userId), control),
     group: (_, control) => app.goFragment(`groups/${control.dataset.userGroupId}`),
@@ -124,7 +123,7 @@ export function attachActions(app, timeline) {
 
 /** @param {App} app @param {Timeline} timeline */
 function bindKeys(app, timeline) {
-  const { store, session } = app;
+  const { store } = app;
   /** @param {string[]} keys @param {string} label @param {string} group @param {(message: Message, row: HTMLElement, event: KeyboardEvent) => unknown} run */
   const on = (keys, label, group, run) =>
     onEnd(
@@ -198,11 +197,9 @@ function bindKeys(app, timeline) {
     t("Messages"),
     (message) => message.reactions[0] && toggleReaction(app, message, message.reactions[0]),
   );
-  on(["Ctrl+s"], t("Star"), t("Messages"), (message) => toggleStar(app, message));
+  on(["Ctrl+s"], t("Star"), t("Messages"), (message) => toggleFlag(app, message, "starred"));
   on(["U"], t("Mark as unread from here"), t("Messages"), (message) => markUnreadFrom(app, message, timeline));
-  on(["-"], t("Collapse or show"), t("Messages"), (message) =>
-    session.attempt(updateFlags([message.id], message.flags.includes("collapsed") ? "remove" : "add", "collapsed")),
-  );
+  on(["-"], t("Collapse or show"), t("Messages"), (message) => toggleFlag(app, message, "collapsed"));
   on(["v"], t("Show pictures"), t("Messages"), (message, row) => {
     const picture = row.querySelector("[data-action=lightbox]");
     if (picture instanceof HTMLElement) return showLightbox(app, picture, message);

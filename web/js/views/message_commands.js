@@ -29,10 +29,9 @@ export const canEdit = ({ store }, message) => {
 /** Whether the organization shows what messages were before. @param {App} app */
 export const hasHistory = ({ store }) => store.state.realm_message_edit_history_visibility_policy !== "none";
 
-/** @param {App} app @param {Message} message */
-export function toggleStar({ session }, message) {
-  return session.attempt(updateFlags([message.id], message.flags.includes("starred") ? "remove" : "add", "starred"));
-}
+/** @param {App} app @param {Message} message @param {"starred" | "collapsed"} flag */
+export const toggleFlag = ({ session }, { id, flags }, flag) =>
+  session.attempt(updateFlags([id], flags.includes(flag) ? "remove" : "add", flag));
 
 /** @param {App} app @param {Message} message @param {Timeline | null} timeline */
 export async function markUnreadFrom({ session }, message, timeline) {

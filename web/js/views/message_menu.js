@@ -3,7 +3,6 @@
  * @module
  */
 
-import { updateFlags } from "../api/endpoints.js";
 import { t } from "../lib/words.js";
 import { channelLink } from "../selectors/links.js";
 import { mayDelete, mayMove } from "../selectors/message_rights.js";
@@ -18,7 +17,7 @@ import {
   showReceipts,
   showReport,
   showSource,
-  toggleStar,
+  toggleFlag,
 } from "./message_commands.js";
 import { showReminder } from "./on_demand.js";
 import { showMenu } from "./popover.js";
@@ -47,7 +46,6 @@ export function showMessageMenu(app, asked, opener, timeline, at) {
   }
   const isOwn = message.sender_id === store.selfId;
   const isChannel = message.type === "stream";
-  const isCollapsed = message.flags.includes("collapsed");
   showMenu(
     opener,
     [
@@ -62,14 +60,14 @@ export function showMessageMenu(app, asked, opener, timeline, at) {
         label: message.flags.includes("starred") ? t("Remove star") : t("Star"),
         icon: "star",
         key: "Ctrl+s",
-        run: () => void toggleStar(app, message),
+        run: () => void toggleFlag(app, message, "starred"),
       },
       { label: t("Remind me"), icon: "clock", run: () => showReminder(app, message) },
       {
-        label: isCollapsed ? t("Show") : t("Collapse"),
+        label: message.flags.includes("collapsed") ? t("Show") : t("Collapse"),
         icon: "chevron",
         key: "-",
-        run: () => void session.attempt(updateFlags([message.id], isCollapsed ? "remove" : "add", "collapsed")),
+        run: () => void toggleFlag(app, message, "collapsed"),
       },
       { label: t("Copy link to message"), icon: "link", run: () => void app.copy(linkTo(app, message), t("Link copied.")) },
       isChannel && {
