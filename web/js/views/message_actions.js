@@ -141,17 +141,7 @@ function bindKeys(app, timeline) {
       }),
     );
   /** @param {string[]} keys @param {string} label @param {() => unknown} run */
-  const scroll = (keys, label, run) =>
-    onEnd(
-      bind({
-        keys,
-        label,
-        group: t("Reading"),
-        run: () => {
-          run();
-        },
-      }),
-    );
+  const scroll = (keys, label, run) => onEnd(bind({ keys, label, group: t("Reading"), run: () => void run() }));
   scroll(["ArrowDown", "j"], t("Next message"), () => timeline.move(1));
   scroll(["ArrowUp", "k"], t("Previous message"), () => timeline.move(-1));
   scroll(["PageDown", "J", "Space"], t("Page down"), () => timeline.page(1));
