@@ -16,10 +16,16 @@ export function createNotices() {
   /** Notices that are not shown yet. @type {import("../lib/signal.js").Signal<Notice[]>} */
   const notices = signal([]);
 
-  /** Adds a notice. @param {string} text @param {boolean} [isError] @param {Notice["action"]} [action] */
-  function tell(text, isError = false, action) {
+  /** @param {string} text @param {boolean} isError @param {Notice["action"]} [action] */
+  const add = (text, isError, action) => {
     notices.value = [...notices.peek(), { text, isError, action }];
-  }
+  };
+
+  /** Adds a notice. @param {string} text @param {Notice["action"]} [action] */
+  const tell = (text, action) => add(text, false, action);
+
+  /** Adds a notice of a failure. @param {string} text */
+  const tellError = (text) => add(text, true);
 
   /** Removes and returns all notices: several may have come since the last frame. */
   function take() {
@@ -37,10 +43,10 @@ export function createNotices() {
       if (error instanceof DOMException && error.name === "AbortError") return undefined;
       if (!(error instanceof ApiError)) console.error(error);
       failures.value = failures.peek() + 1;
-      tell(error instanceof Error ? error.message : String(error), true);
+      tellError(error instanceof Error ? error.message : String(error));
       return undefined;
     }
   }
 
-  return { tell, take, attempt };
+  return { tell, tellError, take, attempt };
 }

@@ -40,7 +40,7 @@ const MAX_FLAGGED = 5000;
  *   requestTerms: (terms: Term[]) => any[], tabs: import("./outbox.js").Tabs }} how */
 export function createSession({ matches, requestTerms, tabs }) {
   const store = createStore();
-  const { tell, attempt, take: takeNotices } = createNotices();
+  const { tell, tellError, attempt, take: takeNotices } = createNotices();
   /** @type {Set<(message: Message, event: import("../../types/api.js").Event) => void>} */
   const messageListeners = new Set();
   /** @type {Set<(message: Message) => void>} */
@@ -131,7 +131,7 @@ export function createSession({ matches, requestTerms, tabs }) {
         followMove(event);
         if (event.type === "delete_message") offline.forget(event.message_ids ?? [event.message_id]);
         if (event.type === "restart")
-          tell(t("The server has a new version."), false, { label: t("Load the page again"), run: () => location.reload() });
+          tell(t("The server has a new version."), { label: t("Load the page again"), run: () => location.reload() });
       }
     },
     onRecovered() {
@@ -160,7 +160,7 @@ export function createSession({ matches, requestTerms, tabs }) {
     drafts.set(destination, text, now, true, drafts.freeKey(destination, now));
     store.touch("drafts");
     // The event is the same: the server sends that of a deletion to users who lose access.
-    tell(t("The message that you were editing was deleted, or you can no longer see it. Your text is among the drafts."), true);
+    tellError(t("The message that you were editing was deleted, or you can no longer see it. Your text is among the drafts."));
   }
 
   /** Finds edited messages that were deleted, or became hidden, while no events came. */
@@ -287,17 +287,15 @@ export function createSession({ matches, requestTerms, tabs }) {
     const undo = () => {
       // The page was hidden meanwhile.
       const isLate = !deletions.undo(id) && store.messages.byId.get(id)?.isLeaving !== false;
-      if (isLate) tell(words, true);
+      if (isLate) tellError(words);
     };
-    tell(words, false, { label: t("Undo"), run: undo });
+    tell(words, { label: t("Undo"), run: undo });
   }
 
   /** Marks a narrow as read, and offers to take that back. @param {Term[]} terms @param {Iterable<number>} ids Its unread messages. */
   async function markNarrowRead(terms, ids) {
     const marked = [...ids];
-    await attempt(
-      reading.markNarrow(terms, "add").then(() => tell(t("Marked as read."), false, { label: t("Undo"), run: () => void undo() })),
-    );
+    await attempt(reading.markNarrow(terms, "add").then(() => tell(t("Marked as read."), { label: t("Undo"), run: () => void undo() })));
     const undo = async () => {
       for (let at = 0; at < marked.length; at += MAX_FLAGGED)
         if (!(await attempt(api.updateFlags(marked.slice(at, at + MAX_FLAGGED), "remove", "read")))) return;
@@ -322,6 +320,7 @@ export function createSession({ matches, requestTerms, tabs }) {
     moved,
     attempt,
     tell,
+    tellError,
     take: replies.take,
     load: fetching.load,
     fetchInto: fetching.fetchInto,

@@ -85,7 +85,7 @@ export function createApp(session) {
   followRoute(app, middle);
   followOverlays(app, below);
   followMoves(app);
-  whenEffectFails(() => session.tell(t("Part of this page could not be updated. Please reload the page."), true));
+  whenEffectFails(() => session.tellError(t("Part of this page could not be updated. Please reload the page.")));
   // What went wrong or was done.
   effect(() => {
     for (const { text, isError, action } of session.takeNotices()) toast(text, isError, action);

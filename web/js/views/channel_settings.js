@@ -155,7 +155,7 @@ function general({ app, id, channel, mayAdmin, change }) {
     if (!(await session.attempt(api.archiveChannel(id)))) return;
     go("channels/subscribed");
     const back = () => void session.attempt(api.updateChannel(id, { is_archived: false }));
-    session.tell(t("#{channel} is archived.", { channel: channel().name }), false, { label: t("Undo"), run: back });
+    session.tell(t("#{channel} is archived.", { channel: channel().name }), { label: t("Undo"), run: back });
   };
   return [
     live(() => channel().rendered_description && contentElement(app, channel().rendered_description, null)),

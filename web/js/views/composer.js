@@ -138,7 +138,7 @@ export function createComposer(app) {
     if (!destination || content.trim() === "") return null;
     const problem = writing.problem(store, destination, { text: content, isOver: editor.isOver(), isUploading: editor.isUploading() });
     if (problem) {
-      session.tell(problem, true);
+      session.tellError(problem);
       return null;
     }
     const count = writing.manyMentioned(store, destination, content);
@@ -168,7 +168,7 @@ export function createComposer(app) {
     } else if (store.setting("web_navigate_to_sent_message") !== false) {
       app.goConversation(to);
     } else {
-      session.tell(t("Sent."), false, { label: t("Show the message"), run: () => app.goConversation(to) });
+      session.tell(t("Sent."), { label: t("Show the message"), run: () => app.goConversation(to) });
     }
   }
 

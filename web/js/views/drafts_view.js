@@ -88,7 +88,7 @@ export function showDrafts(app, _parts, onClose) {
             session.drafts.set(destination, content, timestamp, true, session.drafts.freeKey(destination, timestamp));
             store.touch("drafts");
           };
-          session.tell(t("The draft is deleted."), false, { label: t("Undo"), run: back });
+          session.tell(t("The draft is deleted."), { label: t("Undo"), run: back });
         };
         const when = relativeTime(timestamp, Boolean(store.setting("twenty_four_hour_time")));
         return actionRow(
@@ -125,7 +125,7 @@ export function showScheduled(app, _parts, onClose) {
       if (!(await session.attempt(deleteScheduled(id)))) return;
       const where = message.type === "stream" ? { type: "channel", to, topic } : { type: "direct", to };
       const again = scheduleMessage.bind(null, { ...where, content, scheduled_delivery_timestamp: message.scheduled_delivery_timestamp });
-      session.tell(t("It will not be sent."), false, failed ? undefined : { label: t("Undo"), run: () => void session.attempt(again()) });
+      session.tell(t("It will not be sent."), failed ? undefined : { label: t("Undo"), run: () => void session.attempt(again()) });
     };
     const [when, look] = failed ? [t("It could not be sent."), "error-text"] : [t("To be sent {time}", { time: timeOf(message) }), "muted"];
     return actionRow(

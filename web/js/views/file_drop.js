@@ -32,7 +32,7 @@ export function fileDrop(app) {
       if (files.length === 0 || event.defaultPrevented) return;
       event.preventDefault();
       if (app.composer.destination) app.composer.editor.upload(files);
-      else app.session.tell(t("Please open a conversation first."), true);
+      else app.session.tellError(t("Please open a conversation first."));
     },
   };
 }

@@ -71,7 +71,7 @@ function connect(app, program) {
   const own = ownWebhooks(app);
   const mayCreate = may(store, "can_create_bots_group") || may(store, "can_create_write_only_bots_group");
   if (!mayCreate && own.length === 0)
-    return session.tell(t("You do not have permission to create bots. Please ask an administrator."), true);
+    return session.tellError(t("You do not have permission to create bots. Please ask an administrator."));
   const name = h("input", { type: "text", required: true, maxlength: 100, value: program.display_name });
   const nameField = field(t("Its name"), name);
   /** @type {[string | number, string][]} */

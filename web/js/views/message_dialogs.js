@@ -80,7 +80,7 @@ export async function editMessage(app, message, timeline, { isResumed = false } 
       session.edits.set(key, text);
       void editMessage(app, message, app.timeline);
     };
-    session.tell(t("The edit is discarded."), false, { label: t("Undo"), run: undo });
+    session.tell(t("The edit is discarded."), { label: t("Undo"), run: undo });
   };
   const editor = createEditor(app, {
     label: t("Edit message"),

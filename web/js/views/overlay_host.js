@@ -63,7 +63,7 @@ export function followOverlays(app, below) {
     try {
       overlay = (await holdKeys(showOverlay(app, current, () => fragment.peek() === current))) ?? overlay;
     } catch {
-      app.session.tell(t("This could not be loaded. Please load the page again."), true);
+      app.session.tellError(t("This could not be loaded. Please load the page again."));
       // The same link asks again.
       if (fragment.peek() === current) leaveOverlay();
     }

@@ -140,7 +140,7 @@ export function showSnippets(app, editor) {
     };
     const remove = async () => {
       if (!(await session.attempt(deleteSnippet(id)))) return;
-      session.tell(t("“{title}” is deleted.", { title }), false, {
+      session.tell(t("“{title}” is deleted.", { title }), {
         label: t("Undo"),
         run: () => void session.attempt(createSnippet({ title, content })),
       });

@@ -106,7 +106,7 @@ export function attachSearch(app, { input, list, place }, isByKey) {
 
   function submit() {
     const problem = searchProblem(store, terms.text());
-    if (problem) return app.session.tell(problem, true);
+    if (problem) return app.session.tellError(problem);
     choices.set([]);
     void runSearch(app, terms.all());
     // What is typed next are keys of the messages.

@@ -26,7 +26,7 @@ export function alertWords({ store, session }) {
   };
   const removeWord = async (/** @type {string} */ word) => {
     if (!(await session.attempt(api.removeAlertWords([word])))) return;
-    session.tell(t("“{word}” is removed.", { word }), false, {
+    session.tell(t("“{word}” is removed.", { word }), {
       label: t("Undo"),
       run: () => void session.attempt(api.addAlertWords([word])),
     });

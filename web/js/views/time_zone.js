@@ -46,5 +46,5 @@ export async function followTimeZone({ store, session }) {
   if (action !== "offer") return;
   keep("zone", here);
   const run = () => void session.attempt(api.updateSettings({ timezone: here }).then(() => session.tell(t("Saved."))));
-  session.tell(t("This computer is in the time zone {zone}.", { zone: zoneName(here) }), false, { label: t("Use it"), run });
+  session.tell(t("This computer is in the time zone {zone}.", { zone: zoneName(here) }), { label: t("Use it"), run });
 }

@@ -31,7 +31,7 @@ export async function setTopicPolicy(app, streamId, topic, policy) {
   const before = policyOf(store, streamId, topic);
   const undo = () => session.attempt(updateUserTopic(streamId, topic, before));
   if (await session.attempt(updateUserTopic(streamId, topic, policy)))
-    session.tell(words[policy], false, { label: t("Undo"), run: () => void undo() });
+    session.tell(words[policy], { label: t("Undo"), run: () => void undo() });
 }
 
 /** Some message of a topic, by which the whole topic is moved. @param {App} app @param {number} streamId @param {string} topic */
@@ -170,7 +170,7 @@ export async function leaveChannel({ store, session }, streamId) {
   if (isCut && !(await confirm(t("Leave #{name}?", { name }), words, t("Leave"), { isDanger: true }))) return;
   if (!(await session.attempt(unsubscribe({ subscriptions: [name] })))) return;
   const back = () => void session.attempt(subscribe({ subscriptions: [{ name: channelOf(store, streamId).name }] }));
-  session.tell(t("You left #{channel}.", { channel: name }), false, isCut ? undefined : { label: t("Undo"), run: back });
+  session.tell(t("You left #{channel}.", { channel: name }), isCut ? undefined : { label: t("Undo"), run: back });
 }
 
 /** @param {App} app @param {number} streamId @param {Element} opener @param {{ x: number, y: number }} [at] */
@@ -201,7 +201,6 @@ export function showChannelMenu(app, streamId, opener, at) {
           if (await session.attempt(updateSubscription(streamId, "is_muted", next)))
             session.tell(
               next ? t("#{channel} is muted.", { channel: channel.name }) : t("#{channel} is unmuted.", { channel: channel.name }),
-              false,
               { label: t("Undo"), run: undo },
             );
         },

@@ -69,7 +69,7 @@ export function startUploads(app, files, box) {
   const limit = store.state.max_file_upload_size_mib ?? 100;
   for (const file of files) {
     if (file.size > limit * 1024 * 1024) {
-      session.tell(t("{name} is larger than {limit} MiB.", { name: file.name, limit }), true);
+      session.tellError(t("{name} is larger than {limit} MiB.", { name: file.name, limit }));
       continue;
     }
     const name = file.name || "pasted.png";
@@ -95,7 +95,7 @@ export function startUploads(app, files, box) {
       })
       .catch((error) => {
         replaceText(app, box, placeholder, "");
-        if (error.name !== "AbortError") session.tell(`${name}: ${error.message}`, true);
+        if (error.name !== "AbortError") session.tellError(`${name}: ${error.message}`);
       })
       .finally(() => {
         placeholders.delete(placeholder);

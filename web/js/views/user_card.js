@@ -129,7 +129,6 @@ export function showUserCard(app, userId, opener) {
               if (await session.attempt(muteUser(userId, !isMuted)))
                 session.tell(
                   isMuted ? t("{name} is unmuted.", { name: user.full_name }) : t("{name} is muted.", { name: user.full_name }),
-                  false,
                   undo,
                 );
           }),
