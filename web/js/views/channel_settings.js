@@ -12,7 +12,7 @@ import { go } from "../platform/router.js";
 import { mayAdminister } from "../selectors/group_settings.js";
 import { channelOf } from "../store/channels.js";
 import { userOf } from "../store/users.js";
-import { checkbox, field, followChanges, form, lineForm, live, row, rows, submitButton } from "./form_parts.js";
+import { checkbox, field, followChanges, form, lineForm, live, row, rows, submit, submitButton } from "./form_parts.js";
 import { groupSelect } from "./group_select.js";
 import { membersPicker } from "./members_picker.js";
 import { contentElement } from "./message_content.js";
@@ -295,7 +295,7 @@ function members({ app, id, channel }) {
   return h(
     "div",
     { class: "form" },
-    lineForm(add, h("div", { class: "grow" }, picker.element), h("button", { type: "submit", class: "button button--primary" }, t("Add"))),
+    lineForm(add, h("div", { class: "grow" }, picker.element), submit(t("Add"))),
     later(
       app,
       () => channelMembers(id),

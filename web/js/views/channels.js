@@ -12,7 +12,7 @@ import { t } from "../lib/words.js";
 import { channelOf } from "../store/channels.js";
 import { may } from "../store/lists.js";
 import { channelKinds, channelSettings, kindParams, subscriptionButton, topicsPolicies } from "./channel_settings.js";
-import { checkbox, field, form } from "./form_parts.js";
+import { checkbox, field, form, submit } from "./form_parts.js";
 import { membersPicker } from "./members_picker.js";
 import { textOf } from "./message_content.js";
 import { showRoutedDialog } from "./panes.js";
@@ -177,12 +177,7 @@ function createForm(app, body) {
         announces = is;
       }),
       more.element,
-      h(
-        "div",
-        { class: "dialog__buttons" },
-        h("a", { class: "button", href: "#channels/subscribed" }, t("Cancel")),
-        h("button", { type: "submit", class: "button button--primary" }, t("Create")),
-      ),
+      h("div", { class: "dialog__buttons" }, h("a", { class: "button", href: "#channels/subscribed" }, t("Cancel")), submit(t("Create"))),
     ),
   );
   name.focus();

@@ -32,8 +32,10 @@ export function checkbox(label, checked, onchange, { disabled = false } = {}) {
   return h("label", { class: "checkbox" }, input, h("span", null, label));
 }
 
-/** @param {string} label */
-export const submitButton = (label) => h("div", null, h("button", { type: "submit", class: "button button--primary" }, label));
+/** The button of a form, beside other controls. @param {string} label */
+export const submit = (label) => h("button", { type: "submit", class: "button button--primary" }, label);
+/** The button of a form, on a line of its own. @param {string} label */
+export const submitButton = (label) => h("div", null, submit(label));
 
 /** A form whose submission stays on the page; as a column of fields, or as one line.
  * @param {() => unknown} run @param {Child[]} children */
@@ -43,10 +45,10 @@ export const lineForm = (run, ...children) => formOf("inline", run, children);
 
 /** @param {string} name @param {() => unknown} run @param {Child[]} children */
 function formOf(name, run, children) {
-  const submit = onceAtATime(run);
+  const send = onceAtATime(run);
   const onsubmit = (/** @type {Event} */ event) => {
     event.preventDefault();
-    void submit();
+    void send();
   };
   return h("form", { class: name, onsubmit }, children);
 }

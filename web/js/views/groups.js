@@ -10,7 +10,7 @@ import { t } from "../lib/words.js";
 import { go } from "../platform/router.js";
 import { groupRights } from "../selectors/group_settings.js";
 import { may } from "../store/lists.js";
-import { field, form, live, row, rowButton, rows } from "./form_parts.js";
+import { field, form, live, row, rowButton, rows, submit } from "./form_parts.js";
 import { groupPage } from "./group_page.js";
 import { membersPicker } from "./members_picker.js";
 import { showRoutedDialog } from "./panes.js";
@@ -122,11 +122,6 @@ function newGroup(app) {
     field(t("Description"), description),
     pickerField(t("Members"), people),
     pickerField(t("Groups in it"), subgroups),
-    h(
-      "div",
-      { class: "dialog__buttons" },
-      h("a", { class: "button", href: "#groups/all" }, t("Cancel")),
-      h("button", { type: "submit", class: "button button--primary" }, t("Create")),
-    ),
+    h("div", { class: "dialog__buttons" }, h("a", { class: "button", href: "#groups/all" }, t("Cancel")), submit(t("Create"))),
   );
 }

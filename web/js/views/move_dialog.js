@@ -7,7 +7,7 @@ import { updateMessage } from "../api/endpoints_on_demand.js";
 import { h } from "../lib/dom.js";
 import { t } from "../lib/words.js";
 import { moveRights } from "../selectors/message_rights.js";
-import { checkbox, field, form } from "./form_parts.js";
+import { checkbox, field, form, submit } from "./form_parts.js";
 import { select } from "./parts.js";
 import { channelChooser, pickerField, topicChooser } from "./pickers.js";
 import { showDialog } from "./popover.js";
@@ -77,7 +77,7 @@ export function showMove(app, message, mode = "change_later") {
         "div",
         { class: "dialog__buttons" },
         h("button", { type: "button", class: "button", onclick: close }, t("Cancel")),
-        h("button", { type: "submit", class: "button button--primary" }, t("Move")),
+        submit(t("Move")),
       ),
     ),
   ]);

@@ -9,7 +9,7 @@ import { upload } from "../api/upload.js";
 import { h, iconButton } from "../lib/dom.js";
 import { asObject, parseJson } from "../lib/parse.js";
 import { t } from "../lib/words.js";
-import { checkbox, field, form, lineForm, live, orderedRows, row, rowButton, rows, submitButton } from "./form_parts.js";
+import { checkbox, field, form, lineForm, live, orderedRows, row, rowButton, rows, submit, submitButton } from "./form_parts.js";
 import { channelIcon, emojiElement, select } from "./parts.js";
 import { channelChooser, pickerField } from "./pickers.js";
 import { confirm, showDialog } from "./popover.js";
@@ -298,7 +298,7 @@ export function customEmoji({ store, session }) {
     if (await session.attempt(upload(picture, undefined, { path }).done)) name.value = file.value = "";
   };
   return [
-    lineForm(add, h("div", { class: "grow" }, name), file, h("button", { type: "submit", class: "button button--primary" }, t("Add"))),
+    lineForm(add, h("div", { class: "grow" }, name), file, submit(t("Add"))),
     live(() => {
       store.on("emoji");
       const own = Object.values(store.state.realm_emoji ?? {}).filter((emoji) => !emoji.deactivated);

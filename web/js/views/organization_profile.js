@@ -7,7 +7,7 @@ import * as api from "../api/endpoints_on_demand.js";
 import { h } from "../lib/dom.js";
 import { t } from "../lib/words.js";
 import { membersOf } from "../store/lists.js";
-import { field, followChanges, form, live, submitButton } from "./form_parts.js";
+import { field, followChanges, form, live, submit, submitButton } from "./form_parts.js";
 import { button, ownPath } from "./parts.js";
 import { pictureInput } from "./setting_controls.js";
 
@@ -117,12 +117,7 @@ export function welcomeMessage({ store, session }, set) {
     form(
       () => set({ welcome_message_custom_text: text.value }),
       field(t("Additional welcome message"), text, t("Markdown.")),
-      h(
-        "div",
-        { class: "inline" },
-        h("button", { type: "submit", class: "button button--primary" }, t("Save")),
-        button(t("Send it to me"), test),
-      ),
+      h("div", { class: "inline" }, submit(t("Save")), button(t("Send it to me"), test)),
     ),
   ];
 }

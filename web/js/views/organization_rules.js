@@ -9,7 +9,7 @@ import { h } from "../lib/dom.js";
 import { t } from "../lib/words.js";
 import { retentionChoices } from "../selectors/retention.js";
 import { membersOf } from "../store/lists.js";
-import { checkbox, field, lineForm, live, row, rows } from "./form_parts.js";
+import { checkbox, field, lineForm, live, row, rows, submit } from "./form_parts.js";
 import { button, select } from "./parts.js";
 import { channelChooser, pickerField } from "./pickers.js";
 import { ask, confirm } from "./popover.js";
@@ -143,7 +143,7 @@ export function allowedDomains({ store, session }, set) {
         checkbox(t("With subdomains"), false, (is) => {
           withSubdomains = is;
         }),
-        h("button", { type: "submit", class: "button button--primary" }, t("Add")),
+        submit(t("Add")),
       ),
   ];
 }

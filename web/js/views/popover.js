@@ -7,6 +7,7 @@ import { h, icon, iconButton } from "../lib/dom.js";
 import { scope } from "../lib/signal.js";
 import { t } from "../lib/words.js";
 import { visibleHeight } from "../platform/viewport.js";
+import { form, submit } from "./form_parts.js";
 import { closePopover, openPopover, setOpenPopover } from "./open_popover.js";
 
 /** @typedef {import("../lib/icons.js")["icons"]} Icons */
@@ -205,22 +206,17 @@ export function ask(title, value, { label = title, action = t("Save"), maxlength
       (close) => {
         const input = h("input", { type, value, "aria-label": label, maxlength, required: true });
         return [
-          h(
-            "form",
-            {
-              class: "form",
-              onsubmit: (/** @type {Event} */ event) => {
-                event.preventDefault();
-                result = input.value.trim();
-                close();
-              },
+          form(
+            () => {
+              result = input.value.trim();
+              close();
             },
             input,
             h(
               "div",
               { class: "dialog__buttons" },
               h("button", { type: "button", class: "button", onclick: close }, t("Cancel")),
-              h("button", { type: "submit", class: "button button--primary" }, action),
+              submit(action),
             ),
           ),
         ];

@@ -8,7 +8,7 @@ import { h, iconButton } from "../lib/dom.js";
 import { fullTime } from "../lib/time.js";
 import { localInputValue } from "../lib/time_on_demand.js";
 import { t } from "../lib/words.js";
-import { actionRow, field, form, live, rows, submitButton } from "./form_parts.js";
+import { actionRow, field, form, live, rows, submit, submitButton } from "./form_parts.js";
 import { button, onceAtATime } from "./parts.js";
 import { showDialog } from "./popover.js";
 
@@ -58,17 +58,10 @@ export function chooseTime(app, title, choose, more) {
           ),
         ),
       ),
-      h(
-        "form",
-        {
-          class: "form",
-          onsubmit: (/** @type {Event} */ event) => {
-            event.preventDefault();
-            void done(new Date(input.value));
-          },
-        },
+      form(
+        () => done(new Date(input.value)),
         field(t("Another time"), input),
-        h("div", { class: "dialog__buttons" }, h("button", { type: "submit", class: "button button--primary" }, t("Choose this time"))),
+        h("div", { class: "dialog__buttons" }, submit(t("Choose this time"))),
       ),
     ];
   });

@@ -10,7 +10,7 @@ import { topicName } from "../selectors/title.js";
 import { channelOf } from "../store/channels.js";
 import { topicOfKey } from "../store/conversations.js";
 import { userOf } from "../store/users.js";
-import { lineForm, live, row, rowButton, rows } from "./form_parts.js";
+import { lineForm, live, row, rowButton, rows, submit } from "./form_parts.js";
 import { select } from "./parts.js";
 import { confirm } from "./popover.js";
 import { later } from "./replies.js";
@@ -33,7 +33,7 @@ export function alertWords({ store, session }) {
   };
   return [
     h("p", { class: "muted" }, t("Messages that contain one of these words notify you like a mention.")),
-    lineForm(add, h("div", { class: "grow" }, input), h("button", { type: "submit", class: "button button--primary" }, t("Add"))),
+    lineForm(add, h("div", { class: "grow" }, input), submit(t("Add"))),
     live(() => {
       store.on("settings");
       return rows(

@@ -8,7 +8,7 @@ import { fill, h, icon } from "../lib/dom.js";
 import { charactersOf } from "../lib/emoji.js";
 import { t } from "../lib/words.js";
 import { showEmojiPicker } from "./emoji_picker.js";
-import { field } from "./form_parts.js";
+import { field, form, submit } from "./form_parts.js";
 import { emojiElement } from "./parts.js";
 import { showDialog } from "./popover.js";
 
@@ -54,15 +54,8 @@ export function showStatusDialog(app) {
   showDialog(t("Set status"), (close) => {
     const save = async (/** @type {Record<string, unknown>} */ params) => (await session.attempt(updateStatus(params))) && close();
     return [
-      h(
-        "form",
-        {
-          class: "form",
-          onsubmit: (/** @type {Event} */ event) => {
-            event.preventDefault();
-            void save({ status_text: text.value.trim(), ...(emoji ?? { emoji_name: "", emoji_code: "", reaction_type: "" }) });
-          },
-        },
+      form(
+        () => save({ status_text: text.value.trim(), ...(emoji ?? { emoji_name: "", emoji_code: "", reaction_type: "" }) }),
         h("div", { class: "inline" }, pick, h("div", { class: "grow" }, field(t("Status"), text))),
         h(
           "div",
@@ -97,7 +90,7 @@ export function showStatusDialog(app) {
             },
             t("Clear"),
           ),
-          h("button", { type: "submit", class: "button button--primary" }, t("Save")),
+          submit(t("Save")),
         ),
       ),
     ];

@@ -6,6 +6,7 @@
 import { h } from "../lib/dom.js";
 import { localInputValue } from "../lib/time_on_demand.js";
 import { t } from "../lib/words.js";
+import { form, submit } from "./form_parts.js";
 import { showDialog } from "./popover.js";
 
 /** Asks for a time. @param {(text: string) => void} insert Gets it in the syntax of messages. */
@@ -19,18 +20,13 @@ export function showTimeDialog(insert) {
   showDialog(
     t("A time that each reader sees in their own time zone"),
     (close) => [
-      h(
-        "form",
-        {
-          class: "form",
-          onsubmit: (/** @type {Event} */ event) => {
-            event.preventDefault();
-            close();
-            insert(`<time:${new Date(input.value).toISOString().replace(".000", "")}> `);
-          },
+      form(
+        () => {
+          close();
+          insert(`<time:${new Date(input.value).toISOString().replace(".000", "")}> `);
         },
         input,
-        h("div", { class: "dialog__buttons" }, h("button", { type: "submit", class: "button button--primary" }, t("Insert"))),
+        h("div", { class: "dialog__buttons" }, submit(t("Insert"))),
       ),
     ],
     { class: "dialog--small" },
