@@ -13,7 +13,7 @@ import { inboxRows, isNew } from "../selectors/overview_rows.js";
 import { channelOf, subscribedChannels } from "../store/channels.js";
 import { userOf } from "../store/users.js";
 import { bindListKeys, filterInput } from "./overview_parts.js";
-import { avatar, channelIcon, countBadge, keepFocus, select } from "./parts.js";
+import { avatar, button, channelIcon, countBadge, keepFocus, select } from "./parts.js";
 
 /** @typedef {import("../../types/app.js").App} App */
 /** @typedef {import("../selectors/overview_rows.js").InboxRow} InboxRow */
@@ -101,13 +101,13 @@ function tools({ session, store }, { filter, topics }) {
     },
     { label: t("Which topics") },
   );
-  const onclick = () => void session.markNarrowRead([], store.unreadOf.keys());
+  const markAll = () => void session.markNarrowRead([], store.unreadOf.keys());
   return h(
     "div",
     { class: "page__tools" },
     filterInput(t("Filter the inbox"), filter),
     which,
-    h("button", { type: "button", class: "button", onclick }, icon("check"), t("Mark all as read")),
+    button([icon("check"), t("Mark all as read")], markAll),
   );
 }
 

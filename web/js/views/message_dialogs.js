@@ -17,7 +17,7 @@ import { userOf } from "../store/users.js";
 import { createEditor } from "./editor.js";
 import { field, form, submitButton } from "./form_parts.js";
 import { contentElement } from "./message_content.js";
-import { avatar, select } from "./parts.js";
+import { avatar, button, select } from "./parts.js";
 import { confirm, showDialog } from "./popover.js";
 import { later } from "./replies.js";
 
@@ -95,12 +95,7 @@ export async function editMessage(app, message, timeline, { isResumed = false } 
     "div",
     { class: "editor-form" },
     editor.element,
-    h(
-      "div",
-      { class: "dialog__buttons" },
-      h("button", { type: "button", class: "button", onclick: discard }, t("Cancel")),
-      h("button", { type: "button", class: "button button--primary", onclick: save }, t("Save")),
-    ),
+    h("div", { class: "dialog__buttons" }, button(t("Cancel"), discard), button(t("Save"), save, "primary")),
   );
   form.addEventListener("keydown", (event) => {
     if (event.key !== "Escape" || event.defaultPrevented) return;
@@ -133,7 +128,7 @@ export function showSource(app, message) {
         h(
           "div",
           { class: "dialog__buttons" },
-          h("button", { type: "button", class: "button", onclick: () => void app.copy(content, t("Copied.")) }, t("Copy")),
+          button(t("Copy"), () => app.copy(content, t("Copied."))),
         ),
       ],
       changesOf(app, message.id),

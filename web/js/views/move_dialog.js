@@ -8,7 +8,7 @@ import { h } from "../lib/dom.js";
 import { t } from "../lib/words.js";
 import { moveRights } from "../selectors/message_rights.js";
 import { checkbox, field, form, submit } from "./form_parts.js";
-import { select } from "./parts.js";
+import { button, select } from "./parts.js";
 import { channelChooser, pickerField, topicChooser } from "./pickers.js";
 import { showDialog } from "./popover.js";
 
@@ -73,12 +73,7 @@ export function showMove(app, message, mode = "change_later") {
       checkbox(t("Leave a notice in the new topic"), notifiesNew, (is) => {
         notifiesNew = is;
       }),
-      h(
-        "div",
-        { class: "dialog__buttons" },
-        h("button", { type: "button", class: "button", onclick: close }, t("Cancel")),
-        submit(t("Move")),
-      ),
+      h("div", { class: "dialog__buttons" }, button(t("Cancel"), close), submit(t("Move"))),
     ),
   ]);
 }

@@ -10,7 +10,7 @@ import { h, iconButton } from "../lib/dom.js";
 import { asObject, parseJson } from "../lib/parse.js";
 import { t } from "../lib/words.js";
 import { checkbox, field, form, lineForm, live, orderedRows, row, rowButton, rows, submit, submitButton } from "./form_parts.js";
-import { channelIcon, emojiElement, select } from "./parts.js";
+import { button, channelIcon, emojiElement, select } from "./parts.js";
 import { channelChooser, pickerField } from "./pickers.js";
 import { confirm, showDialog } from "./popover.js";
 
@@ -91,7 +91,7 @@ export function profileFields(app) {
       h(
         "div",
         null,
-        h("button", { type: "button", class: "button button--primary", onclick: () => showFieldDialog(app, null) }, t("New field")),
+        button(t("New field"), () => showFieldDialog(app, null), "primary"),
       ),
   ];
 }
@@ -283,7 +283,12 @@ export function channelFolders({ store, session }) {
           ]
         );
       }),
-    isAdmin && h("div", null, h("button", { type: "button", class: "button button--primary", onclick: () => edit(null) }, t("New folder"))),
+    isAdmin &&
+      h(
+        "div",
+        null,
+        button(t("New folder"), () => edit(null), "primary"),
+      ),
   ];
 }
 

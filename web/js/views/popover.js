@@ -9,6 +9,7 @@ import { t } from "../lib/words.js";
 import { visibleHeight } from "../platform/viewport.js";
 import { form, submit } from "./form_parts.js";
 import { closePopover, openPopover, setOpenPopover } from "./open_popover.js";
+import { button } from "./parts.js";
 
 /** @typedef {import("../lib/icons.js")["icons"]} Icons */
 /** @typedef {{ label: string, icon?: keyof Icons, run: () => void, isDanger?: boolean, key?: string, checked?: boolean } | null | false | undefined} MenuItem */
@@ -175,19 +176,15 @@ export function confirm(title, text, action, { isDanger = false } = {}) {
         h(
           "div",
           { class: "dialog__buttons" },
-          h("button", { type: "button", class: "button", onclick: close }, t("Cancel")),
-          h(
-            "button",
-            {
-              type: "button",
-              class: isDanger ? "button button--danger" : "button button--primary",
-              autofocus: true,
-              onclick: () => {
-                isConfirmed = true;
-                close();
-              },
-            },
+          button(t("Cancel"), close),
+          button(
             action,
+            () => {
+              isConfirmed = true;
+              close();
+            },
+            isDanger ? "danger" : "primary",
+            { autofocus: true },
           ),
         ),
       ],
@@ -212,12 +209,7 @@ export function ask(title, value, { label = title, action = t("Save"), maxlength
               close();
             },
             input,
-            h(
-              "div",
-              { class: "dialog__buttons" },
-              h("button", { type: "button", class: "button", onclick: close }, t("Cancel")),
-              submit(action),
-            ),
+            h("div", { class: "dialog__buttons" }, button(t("Cancel"), close), submit(action)),
           ),
         ];
       },

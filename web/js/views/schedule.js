@@ -49,14 +49,7 @@ export function chooseTime(app, title, choose, more) {
       h(
         "div",
         { class: "choices" },
-        ...commonTimes().map(([label, time]) =>
-          h(
-            "button",
-            { type: "button", class: "button", onclick: () => void done(time) },
-            label,
-            h("small", null, fullTime(time.getTime() / 1000, is24)),
-          ),
-        ),
+        ...commonTimes().map(([label, time]) => button([label, h("small", null, fullTime(time.getTime() / 1000, is24))], () => done(time))),
       ),
       form(
         () => done(new Date(input.value)),

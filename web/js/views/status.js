@@ -9,7 +9,7 @@ import { charactersOf } from "../lib/emoji.js";
 import { t } from "../lib/words.js";
 import { showEmojiPicker } from "./emoji_picker.js";
 import { field, form, submit } from "./form_parts.js";
-import { emojiElement } from "./parts.js";
+import { button, emojiElement } from "./parts.js";
 import { showDialog } from "./popover.js";
 
 /** @typedef {import("../../types/app.js").App} App */
@@ -61,35 +61,21 @@ export function showStatusDialog(app) {
           "div",
           { class: "choices" },
           statusPresets().map(([label, name, code]) =>
-            h(
-              "button",
-              {
-                type: "button",
-                class: "button button--small",
-                onclick: () => {
-                  text.value = label;
-                  emoji = { emoji_name: name, emoji_code: code, reaction_type: "unicode_emoji" };
-                  show();
-                },
+            button(
+              [charactersOf(code), " ", label],
+              () => {
+                text.value = label;
+                emoji = { emoji_name: name, emoji_code: code, reaction_type: "unicode_emoji" };
+                show();
               },
-              charactersOf(code),
-              " ",
-              label,
+              "small",
             ),
           ),
         ),
         h(
           "div",
           { class: "dialog__buttons" },
-          h(
-            "button",
-            {
-              type: "button",
-              class: "button",
-              onclick: () => void save({ status_text: "", emoji_name: "", emoji_code: "", reaction_type: "" }),
-            },
-            t("Clear"),
-          ),
+          button(t("Clear"), () => save({ status_text: "", emoji_name: "", emoji_code: "", reaction_type: "" })),
           submit(t("Save")),
         ),
       ),
