@@ -113,6 +113,16 @@ function addForm(label, add) {
   );
 }
 
+/** The title of a widget, which the sender of the message can change.
+ * @param {App} app @param {Message} message @param {string} title @param {string} label @param {() => unknown} change */
+const titleLine = ({ store }, message, title, label, change) =>
+  h(
+    "div",
+    { class: "widget__title" },
+    title,
+    message.sender_id === store.selfId && iconButton("edit", label, { onclick: () => void change() }),
+  );
+
 /** @param {App} app @param {Message} message @param {any} extra @param {WidgetEvent[]} events */
 function poll(app, message, extra, events) {
   const { store } = app;
@@ -121,18 +131,10 @@ function poll(app, message, extra, events) {
   return h(
     "div",
     { class: "widget" },
-    h(
-      "div",
-      { class: "widget__title" },
-      question || t("Poll"),
-      message.sender_id === store.selfId &&
-        iconButton("edit", t("Change the question"), {
-          onclick: async () => {
-            const next = await app.ask(t("Question"), question);
-            if (next) send({ type: "question", question: next });
-          },
-        }),
-    ),
+    titleLine(app, message, question || t("Poll"), t("Change the question"), async () => {
+      const next = await app.ask(t("Question"), question);
+      if (next) send({ type: "question", question: next });
+    }),
     h(
       "ul",
       { class: "widget__list" },
@@ -176,18 +178,10 @@ function todo(app, message, extra, events) {
   return h(
     "div",
     { class: "widget" },
-    h(
-      "div",
-      { class: "widget__title" },
-      title,
-      message.sender_id === store.selfId &&
-        iconButton("edit", t("Rename"), {
-          onclick: async () => {
-            const next = await app.ask(t("Title"), title);
-            if (next) send({ type: "new_task_list_title", title: next });
-          },
-        }),
-    ),
+    titleLine(app, message, title, t("Rename"), async () => {
+      const next = await app.ask(t("Title"), title);
+      if (next) send({ type: "new_task_list_title", title: next });
+    }),
     h(
       "ul",
       { class: "widget__list" },
