@@ -112,23 +112,21 @@ export const logOut = () => endOwnSession("/accounts/logout/");
 
 // Messages
 
-/** Visitors have to name the channels that they may read. @param {Params} params @param {AbortSignal} [signal]
- * @returns {Promise<import("../../types/api.js").Messages>} */
-async function fetchMessages(params, signal) {
+/** Visitors have to name the channels that they may read. @param {Params} params @returns {Promise<import("../../types/api.js").Messages>} */
+async function fetchMessages(params) {
   const narrow = isVisitor() ? [...(params.narrow ?? []), { operator: "channels", operand: "web-public" }] : params.narrow;
   const form = { apply_markdown: true, client_gravatar: false, allow_empty_topic_name: true, ...params, narrow };
-  const { messages, ...reply } = await get("/messages", form, { signal });
+  const { messages, ...reply } = await get("/messages", form);
   return { ...reply, messages: /** @type {Message[]} */ (messages) };
 }
 
 /** @param {Params} params */
 export const getMessagesEarly = (params) => askEarly(JSON.stringify(params), fetchMessages(params));
 
-/** Messages. `isEarly`: they may be older than the state, so that events about them are missed.
- * @param {Params} params @param {AbortSignal} [signal] */
-export async function getMessages(params, signal) {
+/** Messages. `isEarly`: they may be older than the state, so that events about them are missed. @param {Params} params */
+export async function getMessages(params) {
   const reply = await takeEarly(JSON.stringify(params))?.catch(() => null);
-  return reply ? { ...reply, isEarly: true } : fetchMessages(params, signal);
+  return reply ? { ...reply, isEarly: true } : fetchMessages(params);
 }
 /** @param {number} id @param {boolean} [apply_markdown] */
 export async function getMessage(id, apply_markdown = true) {

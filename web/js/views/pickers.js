@@ -109,19 +109,19 @@ export function pillPicker({ label, placeholder, chosen, onChange, find, idOf, e
   return { element, input, ids: () => ids, clear: () => change([]) };
 }
 
-/** @param {App} app @param {{ label: string, chosen: number[], onChange: (ids: number[]) => void, withBots?: boolean }} options */
-export const userPicker = ({ store }, { withBots = true, ...options }) =>
+/** @param {App} app @param {{ label: string, chosen: number[], onChange: (ids: number[]) => void }} options */
+export const userPicker = ({ store }, options) =>
   pillPicker({
     ...options,
     placeholder: t("Names of people"),
-    find: (query, without) => userChoices(store, query, { without, withBots }),
+    find: (query, without) => userChoices(store, query, { without, withBots: true }),
     idOf: (/** @type {User} */ user) => user.user_id,
     nameOf: (id) => userOf(store, id).full_name,
     render: (user) => [avatar(user, 20), choiceText(user.full_name, user.delivery_email)],
   });
 
-/** @param {App} app @param {{ label: string, chosen: number[], onChange: (ids: number[]) => void, isWanted?: (channel: Channel) => boolean }} options */
-export const channelsPicker = ({ store }, { isWanted = (channel) => channel.subscribed, ...options }) =>
+/** @param {App} app @param {{ label: string, chosen: number[], onChange: (ids: number[]) => void, isWanted: (channel: Channel) => boolean }} options */
+export const channelsPicker = ({ store }, { isWanted, ...options }) =>
   pillPicker({
     ...options,
     placeholder: t("Names of channels"),
@@ -211,14 +211,14 @@ export function channelChooser({ store }, { label = t("Channel"), chosen, onChan
   return { ...picker, id: () => id };
 }
 
-/** One person. @param {App} app @param {{ label: string, chosen: number | null, withBots?: boolean }} options */
-export function userChooser({ store }, { label, chosen, withBots = false }) {
+/** One person, who is no bot. @param {App} app @param {{ label: string, chosen: number | null }} options */
+export function userChooser({ store }, { label, chosen }) {
   let id = chosen;
   const picker = onePicker({
     label,
     placeholder: t("Name of a person"),
     text: () => (id === null ? "" : userOf(store, id).full_name),
-    find: (query) => userChoices(store, query.trim(), { without: [], withBots }),
+    find: (query) => userChoices(store, query.trim(), { without: [], withBots: false }),
     render: (user) => [avatar(user, 20), choiceText(user.full_name, user.delivery_email)],
     choose(user) {
       id = user.user_id;
