@@ -12,7 +12,7 @@ import { go } from "../platform/router.js";
 import { mayAdminister } from "../selectors/group_settings.js";
 import { channelOf } from "../store/channels.js";
 import { userOf } from "../store/users.js";
-import { checkbox, field, followChanges, form, lineForm, live, row, rows, submit, submitButton } from "./form_parts.js";
+import { checkbox, field, followChanges, form, lineForm, live, row, rows, saving, submit, submitButton } from "./form_parts.js";
 import { groupSelect } from "./group_select.js";
 import { membersPicker } from "./members_picker.js";
 import { contentElement } from "./message_content.js";
@@ -102,8 +102,7 @@ export function channelSettings(app, body, id, wanted) {
     store.on("groups");
     return mayAdminister(store, channel());
   };
-  const change = (/** @type {Record<string, unknown>} */ params) =>
-    session.attempt(api.updateChannel(id, params).then(() => session.tell(t("Saved."))));
+  const change = (/** @type {Record<string, unknown>} */ params) => saving(session, api.updateChannel(id, params));
   fill(
     body,
     live(() => head(app, channel(), section)),

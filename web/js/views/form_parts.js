@@ -53,6 +53,10 @@ function formOf(name, run, children) {
   return h("form", { class: name, onsubmit }, children);
 }
 
+/** Waits for a request that saves something, and says that it is saved.
+ * @param {import("../store/session.js").Session} session @param {Promise<unknown>} request */
+export const saving = (session, request) => session.attempt(request.then(() => session.tell(t("Saved."))));
+
 /** A list of rows, or a sentence if there are none. @param {Child[]} items @param {string} [otherwise] */
 export const rows = (items, otherwise) =>
   items.length === 0 && otherwise ? h("p", { class: "muted" }, otherwise) : h("ul", { class: "rows" }, items);

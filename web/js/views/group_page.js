@@ -11,7 +11,7 @@ import { groupName } from "../selectors/group_names.js";
 import { groupRights } from "../selectors/group_settings.js";
 import { groupOf } from "../store/lists.js";
 import { userOf } from "../store/users.js";
-import { field, form, lineForm, live, row, rows, submitButton } from "./form_parts.js";
+import { field, form, lineForm, live, row, rows, saving, submitButton } from "./form_parts.js";
 import { groupSelect } from "./group_select.js";
 import { membersPicker } from "./members_picker.js";
 import { avatar, button } from "./parts.js";
@@ -77,7 +77,7 @@ function nameForm({ session }, group, disabled) {
       ...(name.value.trim() !== group.name ? { name: name.value.trim() } : {}),
       ...(description.value !== group.description ? { description: description.value } : {}),
     };
-    return session.attempt(api.updateGroup(group.id, params).then(() => session.tell(t("Saved."))));
+    return saving(session, api.updateGroup(group.id, params));
   };
   return form(save, field(t("Name"), name), field(t("Description"), description), !disabled && submitButton(t("Save")));
 }

@@ -9,7 +9,7 @@ import { t } from "../lib/words.js";
 import { membersOf } from "../store/lists.js";
 import { auditLog } from "./audit_log.js";
 import { dataExports } from "./exports.js";
-import { checkbox, field, live } from "./form_parts.js";
+import { checkbox, field, live, saving } from "./form_parts.js";
 import { groupSelect } from "./group_select.js";
 import { channelFolders, customEmoji, defaultChannels, linkifiers, playgrounds, profileFields } from "./organization_lists.js";
 import { bots, people } from "./organization_people.js";
@@ -32,8 +32,7 @@ const WITHOUT_DEFAULT = ["allow_private_data_export", "enable_login_emails"];
 export function showOrganization(app, parts, onClose) {
   const { store, session } = app;
   const isAdmin = () => Boolean(store.state.is_admin);
-  const set = (/** @type {Record<string, unknown>} */ params) =>
-    session.attempt(api.updateRealm(params).then(() => session.tell(t("Saved."))));
+  const set = (/** @type {Record<string, unknown>} */ params) => saving(session, api.updateRealm(params));
   const setDefaults = (/** @type {Record<string, unknown>} */ params) => session.attempt(api.updateDefaults(params));
 
   return showPanes(

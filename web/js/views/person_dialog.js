@@ -6,7 +6,7 @@
 import * as api from "../api/endpoints_on_demand.js";
 import { h } from "../lib/dom.js";
 import { t } from "../lib/words.js";
-import { field, form, submitButton } from "./form_parts.js";
+import { field, form, saving, submitButton } from "./form_parts.js";
 import { button } from "./parts.js";
 import { showDialog } from "./popover.js";
 import { profileField } from "./profile_field.js";
@@ -18,7 +18,6 @@ import { profileField } from "./profile_field.js";
 export function editPerson(app, user) {
   const { store, session } = app;
   const id = user.user_id;
-  const tell = () => session.tell(t("Saved."));
   const name = h("input", { type: "text", required: true, maxlength: 100, value: user.full_name });
   const email = h("input", { type: "email", value: user.delivery_email ?? "" });
   const status = h("input", { type: "text", maxlength: 60, value: store.statuses.get(id)?.status_text ?? "" });
@@ -27,7 +26,7 @@ export function editPerson(app, user) {
       ...(name.value.trim() !== user.full_name ? { full_name: name.value.trim() } : {}),
       ...(email.value.trim() && email.value.trim() !== user.delivery_email ? { new_email: email.value.trim() } : {}),
     };
-    return session.attempt(api.updateUser(id, params).then(tell));
+    return saving(session, api.updateUser(id, params));
   };
   showDialog(t("Edit {name}", { name: user.full_name }), () => [
     form(
@@ -37,7 +36,7 @@ export function editPerson(app, user) {
       submitButton(t("Save")),
     ),
     form(
-      () => session.attempt(api.updateStatusOf(id, { status_text: status.value.trim() }).then(tell)),
+      () => saving(session, api.updateStatusOf(id, { status_text: status.value.trim() })),
       field(t("Status"), status),
       h("div", null, h("button", { type: "submit", class: "button" }, t("Set status"))),
     ),
@@ -47,7 +46,7 @@ export function editPerson(app, user) {
       (store.state.custom_profile_fields ?? []).map((definition) => {
         const value = user.profile_data?.[definition.id]?.value ?? "";
         const change = (/** @type {unknown} */ next) =>
-          void session.attempt(api.updateUser(id, { profile_data: [{ id: definition.id, value: next === "" ? null : next }] }).then(tell));
+          void saving(session, api.updateUser(id, { profile_data: [{ id: definition.id, value: next === "" ? null : next }] }));
         return profileField(app, definition, value, change);
       }),
     ),

@@ -11,7 +11,7 @@ import { askPermission, permission } from "../platform/notifications.js";
 import { playSound } from "../platform/sound.js";
 import { account, closeAccount, devices } from "./account.js";
 import { showBots } from "./bots.js";
-import { field, followChanges, form, live, submitButton } from "./form_parts.js";
+import { field, followChanges, form, live, saving, submitButton } from "./form_parts.js";
 import { showPanes } from "./panes.js";
 import { avatar, button } from "./parts.js";
 import { profileField } from "./profile_field.js";
@@ -39,8 +39,7 @@ const OLDER = { "display-settings": "preferences", "your-account": "account-and-
 /** @param {App} app @param {string[]} parts @param {() => void} onClose */
 export function showSettings(app, parts, onClose) {
   const { store, session } = app;
-  const set = (/** @type {Record<string, unknown>} */ params) =>
-    session.attempt(updateSettings(params).then(() => session.tell(t("Saved."))));
+  const set = (/** @type {Record<string, unknown>} */ params) => saving(session, updateSettings(params));
   /** @param {import("./setting_controls.js").Setting[]} settings */
   const controls = (settings) => live(() => (store.on("settings"), settingControls(settings, store.state.user_settings, set)));
 
@@ -106,11 +105,7 @@ function profile(app) {
   return [
     buttons,
     picture,
-    form(
-      () => session.attempt(updateSettings({ full_name: name.value.trim() }).then(() => session.tell(t("Saved.")))),
-      field(t("Name"), name),
-      submitButton(t("Save name")),
-    ),
+    form(() => saving(session, updateSettings({ full_name: name.value.trim() })), field(t("Name"), name), submitButton(t("Save name"))),
     live(() => {
       store.on("settings");
       return timeZoneField(store.state.user_settings?.timezone ?? "", (timezone) => session.attempt(updateSettings({ timezone })));
@@ -130,8 +125,7 @@ function profile(app) {
 function ownField(app, definition) {
   const { store, session } = app;
   const value = store.self.profile_data?.[definition.id]?.value ?? "";
-  const save = (/** @type {unknown} */ next) =>
-    void session.attempt(api.updateProfileData([{ id: definition.id, value: next }]).then(() => session.tell(t("Saved."))));
+  const save = (/** @type {unknown} */ next) => void saving(session, api.updateProfileData([{ id: definition.id, value: next }]));
   return profileField(app, definition, value, save, { disabled: definition.editable_by_user === false });
 }
 
