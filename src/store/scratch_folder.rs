@@ -23,7 +23,13 @@ impl ScratchFolder {
         let named = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
         let mark = path.join(MARK);
         match create_private(&path) {
-            Err(error) if error.kind() == ErrorKind::AlreadyExists && is_left(&path, &mark) => {}
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+                if !is_left(&path, &mark) {
+                    let what =
+                        format!("{}: it exists, and is no unfinished folder of this user", path.display());
+                    return Err(io::Error::new(ErrorKind::AlreadyExists, what));
+                }
+            }
             created => created.map_err(named)?,
         }
         let lock = private_file().create(true).truncate(false).open(&mark).map_err(named)?;
@@ -139,6 +145,7 @@ mod tests {
             fs::set_permissions(&part, fs::Permissions::from_mode(0o777)).unwrap();
             let refused = ScratchFolder::take(part.clone()).unwrap_err();
             assert_eq!(refused.kind(), ErrorKind::AlreadyExists);
+            assert!(refused.to_string().contains("is no unfinished folder of this user"), "{refused}");
             fs::set_permissions(&part, fs::Permissions::from_mode(0o700)).unwrap();
             drop(ScratchFolder::take(part.clone()).unwrap());
             assert!(!part.exists());
