@@ -311,10 +311,10 @@ pub const MAX_FIELD_DATA_LENGTH: usize = 64 << 10;
 /// Maximum number of keys of a bot's storage set, read or deleted by one request.
 pub const MAX_BOT_STORAGE_KEYS_PER_REQUEST: usize = 1000;
 
-/// The maximum size of a bot's keys and values together, in characters.
+/// The maximum size of the keys and values of a person's bots together, in characters.
 pub const MAX_BOT_STORAGE: usize = 10_000_000;
 
-/// Maximum number of keys of a bot. They are counted when one is added, and other changes wait meanwhile.
+/// Maximum number of keys of a person's bots together. They are counted when one is added, and other changes wait meanwhile.
 pub const MAX_BOT_STORAGE_KEYS: usize = 10_000;
 
 /// Maximum number of active bots created by a user who is not an administrator, including those with another owner.
