@@ -6,7 +6,7 @@
  * @module
  */
 
-import { signal } from "../lib/signal.js";
+import { flush, signal } from "../lib/signal.js";
 
 export const fragment = signal(location.hash.slice(1));
 
@@ -50,7 +50,9 @@ addEventListener("hashchange", () => {
   isLeaving = false;
   const run = afterwards;
   afterwards = null;
-  run?.();
+  if (run) run();
+  // Keys that come next are for what the address shows.
+  else flush();
 });
 
 /** @param {string} next Without `#`. @param {{ replace?: boolean }} [options] */

@@ -46,8 +46,8 @@ export function followOverlays(app, below) {
   let shownSection = "";
 
   function end() {
-    // Dialogs above the overlay belong to it.
-    if (overlay) for (const dialog of document.querySelectorAll("dialog")) dialog.close();
+    // Dialogs above the overlay belong to it. If it is closed already, they are newer.
+    if (overlay?.open) for (const dialog of document.querySelectorAll("dialog")) dialog.close();
     overlay = null;
     shownSection = "";
   }
