@@ -117,6 +117,8 @@ export function returnInput(had) {
 export function watchLifecycle(queue, { onHide, onWake } = {}) {
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   let hiddenTimer;
+  /** Whether the page goes away. It is hidden after `pagehide`, when all is sent already. */
+  let isLeaving = false;
   let ticked = Date.now();
 
   // The lock is held until the page goes away; the next tab gets it then.
@@ -145,7 +147,7 @@ export function watchLifecycle(queue, { onHide, onWake } = {}) {
     isVisible.value = !document.hidden;
     clearTimeout(hiddenTimer);
     if (document.hidden) {
-      onHide?.();
+      if (!isLeaving) onHide?.();
       hiddenTimer = setTimeout(hiddenForLong, HIDDEN_GRACE);
     } else {
       queue.start();
@@ -163,8 +165,14 @@ export function watchLifecycle(queue, { onHide, onWake } = {}) {
   // A response that arrives while the page is frozen may be lost, however short the sleep.
   document.addEventListener("resume", pollNow);
   addEventListener("offline", () => queue.kick());
-  addEventListener("pagehide", () => onHide?.());
-  addEventListener("pageshow", (event) => event.persisted && pollNow());
+  addEventListener("pagehide", () => {
+    isLeaving = true;
+    onHide?.();
+  });
+  addEventListener("pageshow", (event) => {
+    isLeaving = false;
+    if (event.persisted) pollNow();
+  });
   for (const type of ["pointermove", "keydown", "touchstart"]) {
     addEventListener(
       type,
