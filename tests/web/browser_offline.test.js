@@ -134,6 +134,26 @@ describe("the copy of conversations", () => {
     assert.ok(onServer.some(({ content }) => content === "Unsent and private"));
   });
 
+  it("leaves drafts that the server has deleted because they are no longer kept there", async () => {
+    const bob = await as("Bob", await at("general", "copied"));
+    await typeInto(bob, ".composer .editor__text", "For this browser alone");
+    const drafts = () => bob.evaluate(() => Object.values(localStorage).filter((text) => text.includes("For this browser alone")).map((text) => JSON.parse(text)));
+    await eventually(async () => assert.deepEqual((await drafts()).map(({ id, isChanged }) => id !== undefined && !isChanged), [true]));
+    await bench.server.call("Bob", "PATCH", "/settings", { enable_drafts_synchronization: false });
+    try {
+      await eventually(async () => assert.deepEqual((await drafts()).map(({ id }) => id), [undefined]));
+      await clickButton(bob, "Your menu");
+      await clickText(bob, "[role=menuitem]", "Log out");
+      await bob.waitForSelector("#id_username");
+      assert.equal((await drafts()).length, 1);
+      await enter(bob, bench.server, "Bob");
+      await go(bob, await at("general", "copied"));
+      await until(bob, () => document.querySelector(".composer .editor__text")?.value === "For this browser alone");
+    } finally {
+      await bench.server.call("Bob", "PATCH", "/settings", { enable_drafts_synchronization: true });
+    }
+  });
+
   it("is given up where the browser has no room", async () => {
     const ada = await bench.open();
     await ada.evaluateOnNewDocument(() => {

@@ -415,6 +415,23 @@ describe("drafts", () => {
     assert.deepEqual(left, ["5/drafts/changed", "5/drafts/unknown", "5/drafts/cut", "5/outbox/known"]);
   });
 
+  it("stay in the browser when they are no longer kept on the server, which deletes them", async () => {
+    let isSynchronized = true;
+    const api = { create: async () => 7, edit: async () => {}, remove: async () => {} };
+    const entries = { all: () => new Map(), set: (key, text) => keep(`5/drafts/${key}`, text) };
+    const drafts = createDrafts({ entries, api, isSynchronized: () => isSynchronized });
+    const to = { type: "stream", to: [1], topic: "a" };
+    drafts.set(to, "some words", 5, true);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    assert.equal(drafts.known(7)?.content, "some words");
+    isSynchronized = false;
+    drafts.adopt([]);
+    forgetKnownDrafts();
+    assert.equal(drafts.get(to)?.content, "some words");
+    assert.match(kept("5/drafts/channel/1/a") ?? "", /some words/);
+    keep("5/drafts/channel/1/a", null);
+  });
+
   it("keep what the server does not have yet when it says what it has", async () => {
     const api = { create: async () => 7, edit: () => new Promise(() => {}), remove: async () => {} };
     const drafts = createDrafts({ entries: { all: () => new Map(), set: () => {} }, api, isSynchronized: () => true });

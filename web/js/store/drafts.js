@@ -188,8 +188,8 @@ export function createDrafts({ entries, api, isSynchronized }) {
       for (const [key, draft] of [...drafts]) {
         if (draft.id === undefined) continue;
         if (ids.has(draft.id)) keys.set(draft.id, key);
-        // What the server does not have yet stays.
-        else if (draft.isChanged) put(key, Object.assign(draft, { id: undefined }));
+        // What the server does not have yet stays, and so does all that it deletes when drafts are no longer kept there.
+        else if (draft.isChanged || !isSynchronized()) put(key, Object.assign(draft, { id: undefined }));
         else put(key, undefined);
       }
       for (const draft of fromServer) {

@@ -52,6 +52,8 @@ export const membersOf = (part) => part;
 export const listReducers = {
   user_settings(store, { property, value }) {
     membersOf(store.state.user_settings)[property] = value;
+    // The server deletes the drafts, without other events.
+    if (property === "enable_drafts_synchronization" && value === false) store.state.drafts = [];
     if (property !== "timezone") store.touch("rows");
     else if (store.self) store.self.timezone = value;
     store.touch("settings");
