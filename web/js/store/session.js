@@ -126,8 +126,8 @@ export function createSession({ matches, requestTerms, tabs }) {
         const gone = event.type === "drafts" && event.op === "remove" ? drafts.known(event.draft_id) : undefined;
         if (gone) for (const listener of draftListeners) listener(gone.key, gone.content);
       }
-      if (events.some(({ type, property }) => type === "drafts" || (type === "user_settings" && property === "enable_drafts_synchronization")))
-        drafts.adopt(store.state.drafts ?? []);
+      const isSwitch = events.some(({ type, property }) => type === "user_settings" && property === "enable_drafts_synchronization");
+      if (isSwitch || events.some((event) => event.type === "drafts")) drafts.adopt(store.state.drafts ?? []);
       for (const event of events) {
         followMove(event);
         if (event.type === "delete_message") offline.forget(event.message_ids ?? [event.message_id]);
