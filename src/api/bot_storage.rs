@@ -6,7 +6,7 @@ use crate::domain::limits::{
     AccountSet, Accounts, MAX_BOT_STORAGE, MAX_BOT_STORAGE_KEYS, MAX_BOT_STORAGE_KEYS_PER_REQUEST,
 };
 use crate::http::{ApiError, ApiResult, Call, Caller, Read, Reply, Route, USER, User};
-use crate::store::{Snapshot, Tx};
+use crate::store::{ExecuteCached, Snapshot, Tx};
 use crate::types::UserId;
 use hyper::Method;
 use rusqlite::{Connection, OptionalExtension};
@@ -187,7 +187,7 @@ fn set(connection: &Connection, user_id: UserId, key: &str, value: &str) -> rusq
         return Ok(false);
     }
     let insert = "INSERT INTO bot_storage (user_id, key, value) VALUES (?1, ?2, ?3)";
-    connection.prepare_cached(insert)?.execute((user_id, key, value))?;
+    connection.execute_cached(insert, (user_id, key, value))?;
     Ok(true)
 }
 

@@ -61,8 +61,7 @@ pub fn append(
             &event.payload,
             &event.routing,
         ),
-    )?;
-    Ok(())
+    )
 }
 
 /// The columns `audience` and `audience_id` of an event. A large audience is stored if it is not yet.

@@ -74,8 +74,7 @@ pub fn hold(tx: &Tx<'_>, queue: Queue, held: &HeldMessage, next_check: i64) -> r
                  SELECT message_id FROM {table} WHERE user_id = ?1 ORDER BY message_id DESC LIMIT -1 OFFSET ?2)"
         ),
         (held.user_id, MAX_HELD_MESSAGES as i64),
-    )?;
-    Ok(())
+    )
 }
 
 /// The held messages that are to be checked.
