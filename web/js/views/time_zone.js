@@ -8,6 +8,7 @@ import { h } from "../lib/dom.js";
 import { keep, kept } from "../lib/storage.js";
 import { t } from "../lib/words.js";
 import { zoneAction } from "../selectors/time_zone.js";
+import { saving } from "./form_parts.js";
 import { button } from "./parts.js";
 import { pickerField, textChooser } from "./pickers.js";
 
@@ -45,6 +46,6 @@ export async function followTimeZone({ store, session }) {
   if (action === "take") await api.updateSettings({ timezone: here }).catch(() => {});
   if (action !== "offer") return;
   keep("zone", here);
-  const run = () => void session.attempt(api.updateSettings({ timezone: here }).then(() => session.tell(t("Saved."))));
+  const run = () => void saving(session, api.updateSettings({ timezone: here }));
   session.tell(t("This computer is in the time zone {zone}.", { zone: zoneName(here) }), { label: t("Use it"), run });
 }
