@@ -54,11 +54,10 @@ export async function notify(app, message, alerted, notified) {
   const { store } = app;
   const { shows, sounds } = alertsFor(store, message);
   const key = conversationKey(store, message);
-  const isSeen = document.hasFocus() && !document.hidden && app.timeline?.conversation === key;
+  const isFocused = document.hasFocus() && !document.hidden;
   if (!(shows || sounds) || alerted.has(message.id)) return;
   alerted.add(message.id);
-  if (isSeen) return;
-  const isFocused = document.hasFocus() && !document.hidden;
+  if (isFocused && app.timeline?.conversation === key) return;
   // The tab with the focus notifies, or else the first one: several may have the message.
   if (!isFocused && (isBrowserFocused() || !(await claim(`message/${message.id}`)))) return;
   if (sounds) void import("../platform/sound.js").then(({ playSound }) => playSound()).catch(() => {});
