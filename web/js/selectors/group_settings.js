@@ -4,7 +4,7 @@
  */
 
 import { t } from "../lib/words.js";
-import { groupOf, isInGroup, may } from "../store/lists.js";
+import { groupOf, includesSelf, may } from "../store/lists.js";
 import { GUEST, userOf } from "../store/users.js";
 import { groupName, systemNames } from "./group_names.js";
 
@@ -34,12 +34,12 @@ export const mayMix = (store, kind, setting) => !store.state.server_supported_pe
 
 /** Whether the user may change the settings of a channel. @param {Store} store @param {import("../../types/api.js").Channel} channel */
 export const mayAdminister = (store, { can_administer_channel_group: group }) =>
-  Boolean(store.state.is_admin) || (group !== undefined && isInGroup(store, store.selfId, group));
+  Boolean(store.state.is_admin) || includesSelf(store, group);
 
 /** What the user may do with a group. @param {Store} store @param {UserGroup} group
  * @returns {{ mayManage: boolean, mayAdd: boolean, mayRemove: boolean, mayJoin: boolean, mayLeave: boolean, isMember: boolean }} */
 export function groupRights(store, group) {
-  const isIn = (/** @type {GroupPermission} */ setting) => group[setting] !== undefined && isInGroup(store, store.selfId, group[setting]);
+  const isIn = (/** @type {GroupPermission} */ setting) => includesSelf(store, group[setting]);
   const isGuest = store.self?.role === GUEST;
   const mayManage = !isGuest && (may(store, "can_manage_all_groups") || isIn("can_manage_group"));
   const mayAdd = mayManage || (!isGuest && isIn("can_add_members_group"));

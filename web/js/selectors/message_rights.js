@@ -4,7 +4,7 @@
  */
 
 import { channelOf } from "../store/channels.js";
-import { isInGroup, may, mayIn } from "../store/lists.js";
+import { includesSelf, may, mayIn } from "../store/lists.js";
 import { userOf } from "../store/users.js";
 import { mayAdminister } from "./group_settings.js";
 
@@ -28,8 +28,7 @@ export function mayDelete(store, message) {
 export function moveRights(store, streamId, { to = streamId, timestamp } = {}) {
   const isGiven = (/** @type {number} */ id, /** @type {"within" | "out_of"} */ kind) => {
     const channel = channelOf(store, id);
-    const group = channel[`can_move_messages_${kind}_channel_group`];
-    return mayAdminister(store, channel) || (group !== undefined && isInGroup(store, store.selfId, group));
+    return mayAdminister(store, channel) || includesSelf(store, channel[`can_move_messages_${kind}_channel_group`]);
   };
   const isInTime = (/** @type {number | null | undefined} */ limit) =>
     timestamp === undefined || store.state.is_moderator === true || !limit || store.now() - timestamp <= limit;

@@ -180,6 +180,10 @@ export function isInGroup(store, userId, setting) {
   return group.members.includes(userId) || group.direct_subgroup_ids.some((id) => isInGroup(store, userId, id));
 }
 
+/** Whether a permission includes the user; one that is not known includes nobody.
+ * @param {Store} store @param {Parameters<typeof isInGroup>[2] | undefined} setting */
+export const includesSelf = (store, setting) => setting !== undefined && isInGroup(store, store.selfId, setting);
+
 /** Whether a permission of the organization includes the user. @param {Store} store @param {string} setting */
 export function may(store, setting) {
   const group = membersOf(store.state)[`realm_${setting}`];
@@ -188,5 +192,4 @@ export function may(store, setting) {
 
 /** Whether that permission, or the one of the same name of a channel, includes the user.
  * @param {Store} store @param {string} setting @param {import("../../types/api.js").Channel | undefined} channel */
-export const mayIn = (store, setting, channel) =>
-  may(store, setting) || (channel?.[setting] !== undefined && isInGroup(store, store.selfId, channel[setting]));
+export const mayIn = (store, setting, channel) => may(store, setting) || includesSelf(store, channel?.[setting]);
