@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createMemo } from "../../web/js/lib/memo.js";
 import { distinct, effect, flush, scope, signal } from "../../web/js/lib/signal.js";
+import { topicTerms } from "../../web/js/selectors/narrow.js";
 import { inboxRows, isNew, recentRows } from "../../web/js/selectors/overview_rows.js";
 import { peopleOf, peopleRows } from "../../web/js/selectors/people_rows.js";
 import { routeOf } from "../../web/js/selectors/routes.js";
@@ -15,7 +16,7 @@ import { directKey, topicKey, topicOfKey } from "../../web/js/store/conversation
 import { applyEvents } from "../../web/js/store/events.js";
 import { createReplies, createSubscriberLists } from "../../web/js/store/fetching.js";
 import { addUnread, removeUnread, unreadOfChannel } from "../../web/js/store/unread.js";
-import { user, channel, storeWith, inTopic, toPeople, narrowRoute, topicTerms } from "./states.js";
+import { user, channel, storeWith, inTopic, toPeople, narrowRoute } from "./states.js";
 
 describe("the left column", () => {
   const unread = { streams: [{ stream_id: 10, topic: "soup", unread_message_ids: [1, 2] }, { stream_id: 11, topic: "blue", unread_message_ids: [3] }], pms: [{ other_user_id: 2, unread_message_ids: [4] }], huddles: [], mentions: [2] };

@@ -31,4 +31,3 @@ export const direct = (...to) => ({ type: "direct", to, topic: "" });
 export const inTopic = (id, stream_id, subject, sender_id = 2, more = {}) => ({ id, type: "stream", stream_id, subject, display_recipient: "", sender_id, flags: [], timestamp: 1000 + id, content: "", ...more });
 export const toPeople = (id, ids, sender_id = 2) => ({ id, type: "private", subject: "", display_recipient: ids.map((one) => ({ id: one })), sender_id, flags: [], timestamp: 1000 + id, content: "" });
 export const narrowRoute = (terms) => ({ kind: "narrow", terms, narrow: kindOf(terms) });
-export const topicTerms = (id, name) => [{ operator: "channel", operand: id }, { operator: "topic", operand: name }];

@@ -5,7 +5,7 @@ import { describe, it } from "node:test";
 import { updateFlags } from "../../web/js/api/endpoints.js";
 import { flush } from "../../web/js/lib/signal.js";
 import { anchorToLoad, beginsUnread, centreOf, emptyText, firstUnreadOf, placesToTry } from "../../web/js/selectors/opening.js";
-import { hasPartialConversations, kindOf } from "../../web/js/selectors/narrow.js";
+import { hasPartialConversations, kindOf, topicTerms } from "../../web/js/selectors/narrow.js";
 import { mayDelete, mayMove, moveRights } from "../../web/js/selectors/message_rights.js";
 import { timelineRows } from "../../web/js/selectors/timeline_rows.js";
 import { mayResolve, remark } from "../../web/js/selectors/writing.js";
@@ -15,7 +15,7 @@ import { createReading } from "../../web/js/store/reading.js";
 import { reset } from "../../web/js/store/store.js";
 import { applyPresences } from "../../web/js/store/users.js";
 import { unreadCounts } from "../../web/js/store/unread.js";
-import { user, channel, storeWith, topic, inTopic, toPeople, topicTerms } from "./states.js";
+import { user, channel, storeWith, topic, inTopic, toPeople } from "./states.js";
 
 describe("a timeline opens", () => {
   it("at the message of the link, at the first unread one, where it was left, or at the end", () => {
