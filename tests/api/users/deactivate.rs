@@ -1,11 +1,10 @@
 //! `DELETE /users/{user_id}`, `DELETE /users/me` and `POST /users/{user_id}/reactivate`.
 
-use crate::harness::{Client, TestServer};
+use crate::harness::{Client, TestServer, overtaken};
 use futures_util::FutureExt;
 use serde_json::{Value, json};
 use std::time::Duration;
 use teamchat::commands::{self, Command};
-use teamchat::store::StoreError;
 use teamchat::types::Role;
 
 fn path(user: &Client) -> String {
@@ -433,27 +432,7 @@ async fn requests_that_wait_for_a_change_of_their_account_are_refused() {
     let admin = server.administrator("admin").await;
     let eve = server.member("eve").await;
     let waiting = async |statement: String, client: &Client, (path, body): (&str, Value)| {
-        let (started, has_started) = std::sync::mpsc::channel();
-        let (open, gate) = std::sync::mpsc::channel::<()>();
-        let writer = &server.app().writer;
-        let change = writer.run(move |tx| -> Result<(), StoreError> {
-            started.send(()).unwrap();
-            gate.recv().unwrap();
-            Ok(tx.execute_batch(&statement)?)
-        });
-        let request = async {
-            has_started.recv().unwrap();
-            let opened = async {
-                while writer.metrics().queued.get() == 0 {
-                    tokio::task::yield_now().await;
-                }
-                open.send(()).unwrap();
-            };
-            tokio::join!(client.post(path, body), opened).0
-        };
-        let (changed, answer) = tokio::join!(change, request);
-        changed.unwrap();
-        answer
+        overtaken(server.app(), &statement, client.post(path, body)).await
     };
     let snippet = || ("/saved_snippets", json!({"title": "a", "content": "b"}));
     let off = format!("UPDATE user SET is_active = 0 WHERE user_id = {}", ada.user_id);
