@@ -1,32 +1,10 @@
 //! Reads that may take long run in a pool, and hold up nothing else.
 
-use crate::harness::{Client, TestServer};
+use crate::harness::{Blocked, Client, TestServer};
 use reqwest::Method;
 use serde_json::{Value, json};
-use std::sync::{Arc, mpsc};
 use std::task::Poll;
 use teamchat::domain::limits::MAX_BOT_STORAGE;
-use tokio::task::JoinSet;
-
-/// Takes all permits of the pool for slow reads until the result is dropped.
-async fn fill_pool(server: &TestServer) -> (Vec<mpsc::Sender<()>>, JoinSet<()>) {
-    let (mut gates, mut working) = (Vec::new(), JoinSet::new());
-    for _ in 0..server.app().pools.slow_reads.limits().permits {
-        let (gate, closed) = mpsc::channel::<()>();
-        gates.push(gate);
-        let app = Arc::clone(server.app());
-        working.spawn(async move {
-            let wait = move || assert!(closed.recv().is_err());
-            app.pools.slow_reads.run(None, wait).await.unwrap();
-        });
-    }
-    // Work of the server's own may have a permit, and ends.
-    let pool = &server.app().pools.slow_reads;
-    while pool.running() < gates.len() || pool.admitted() > gates.len() {
-        tokio::task::yield_now().await;
-    }
-    (gates, working)
-}
 
 /// Takes as much time as the server needs for a few requests.
 async fn is_answered_before_requests<T>(
@@ -53,15 +31,12 @@ async fn large_events_delay_no_other_requests() {
         ada.send_direct(&[&ada], &"a".repeat(10_000)).await;
     }
     ada.send_direct(&[&bob], "short").await;
-    let (gates, mut working) = fill_pool(&server).await;
+    let blocked = Blocked::new(server.app(), |app| &app.pools.slow_reads).await;
     let mut poll = Box::pin(ada.get("/events", large.poll(true)));
     assert!(!is_answered_before_requests(&server, &mut poll).await);
     assert_eq!(small.wait().await.len(), 1, "few bytes are written at once");
-    drop(gates);
+    blocked.end().await;
     assert_eq!(poll.await.ok()["events"].as_array().unwrap().len(), 41);
-    while let Some(done) = working.join_next().await {
-        done.unwrap();
-    }
     large.ignore();
 }
 
@@ -97,7 +72,7 @@ async fn long_lists_and_searches_delay_no_other_requests() {
         ("/users/me".to_owned(), json!({})),
         (format!("/messages/{message}"), json!({})),
     ];
-    let (gates, mut working) = fill_pool(&server).await;
+    let blocked = Blocked::new(server.app(), |app| &app.pools.slow_reads).await;
     let mut waiting: Vec<_> = slow.iter().map(|(path, query)| Box::pin(ada.get(path, query))).collect();
     // The registration too, unless it asks for no state; and the search for messages to mark, which the writer does not do.
     let mut registering = Box::pin(ada.post("/register", ()));
@@ -119,15 +94,12 @@ async fn long_lists_and_searches_delay_no_other_requests() {
     }
     ada.post("/register", json!({"fetch_event_types": []})).await.ok();
     ada.send_direct(&[&ada], "sent").await;
-    drop(gates);
+    blocked.end().await;
     for answer in waiting {
         answer.await.ok();
     }
     registering.await.ok();
     marking.await.ok();
-    while let Some(done) = working.join_next().await {
-        done.unwrap();
-    }
 }
 
 /// Characters are counted only if the bytes may exceed the limit, and other changes do not wait for that.
@@ -147,15 +119,12 @@ async fn the_characters_of_a_storage_are_counted_in_the_pool() {
     let put = async |client: &Client| {
         client.request(Method::PUT, "/bot_storage").form(json!({"storage": {"a": "b"}})).send().await
     };
-    let (gates, mut working) = fill_pool(&server).await;
+    let blocked = Blocked::new(server.app(), |app| &app.pools.slow_reads).await;
     let mut counted = Box::pin(put(&ada));
     assert!(!is_answered_before_requests(&server, &mut counted).await);
     put(&bob).await.ok();
-    drop(gates);
+    blocked.end().await;
     counted.await.ok();
-    while let Some(done) = working.join_next().await {
-        done.unwrap();
-    }
 }
 
 /// The requests look quick.
@@ -185,11 +154,11 @@ async fn slow_reads_delay_no_others() {
     let narrow = json!([here, not(&ada), not(&bob)]);
     let none = json!({"anchor": "oldest", "num_before": 0, "num_after": 1, "narrow": narrow});
     let large = json!({"anchor": last, "num_before": 4, "num_after": 0});
-    let (gates, mut working) = fill_pool(&server).await;
+    let blocked = Blocked::new(server.app(), |app| &app.pools.slow_reads).await;
     let mut waiting = [Box::pin(bob.get("/messages", &none)), Box::pin(ada.get("/messages", &large))];
     for (number, answer) in waiting.iter_mut().enumerate() {
         let is_in_pool = async {
-            while server.app().pools.slow_reads.admitted() <= gates.len() + number {
+            while server.app().pools.slow_reads.admitted() <= blocked.count() + number {
                 tokio::task::yield_now().await;
             }
         };
@@ -199,11 +168,8 @@ async fn slow_reads_delay_no_others() {
         }
     }
     bob.get("/users/me", ()).await.ok();
-    drop(gates);
+    blocked.end().await;
     let [found, page] = waiting;
     assert_eq!(found.await.ok()["messages"], json!([]));
     assert_eq!(page.await.ok()["messages"].as_array().unwrap().len(), 5);
-    while let Some(done) = working.join_next().await {
-        done.unwrap();
-    }
 }
