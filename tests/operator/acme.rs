@@ -4,7 +4,7 @@
 
 use crate::authority::{Authority, Files, address_of, connect, exchange, request, with};
 use crate::ports::ReservedPort;
-use crate::program::{Serving, command};
+use crate::program::{Serving, command, create_owner};
 use crate::requirements::program_or_skip;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -195,8 +195,7 @@ async fn a_renewal_ends_no_waiting_poll() {
         let output = command(arguments).arg("--json").arg("--db").arg(&db).output().unwrap();
         serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{output:?}"))
     };
-    let owner = ["user", "create", "--email", "ada@example.com", "--full-name", "Ada", "--role", "owner"];
-    let owner = answer(&owner);
+    let owner = create_owner(folder.path());
     let key = format!("ada@example.com:{}", owner["api_key"].as_str().unwrap());
     let authorization = format!("Basic {}", STANDARD.encode(key));
     let serving = pebble.serve(folder.path(), &[NAME], &pebble.tls_port);

@@ -1,7 +1,7 @@
 //! `teamchat mail deliver`: the command for aliases of mail servers, against a server that receives mail.
 
 use crate::ports::ReservedPort;
-use crate::program::{Serving, command, words};
+use crate::program::{Serving, command, create_owner, words};
 use reqwest::Method;
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Write};
@@ -34,9 +34,7 @@ struct Owner {
 
 impl Owner {
     fn start(folder: &Path, listener: &str) -> Self {
-        let mut create = command(&["user", "create", "--email", "ada@example.com", "--full-name", "Ada"]);
-        let create = create.args(["--role", "owner", "--json", "--db"]).arg(folder.join("chat.sqlite"));
-        let created: Value = serde_json::from_slice(&create.output().unwrap().stdout).unwrap();
+        let created = create_owner(folder);
         let flags =
             ["--listen", "127.0.0.1:0", "--mail-listen", listener, "--mail-pattern", "%s@chat.example"];
         let limit = ["--max-file-upload-size-mib", "1"];

@@ -21,6 +21,7 @@ pub fn create_owner(folder: &Path) -> Value {
     let create =
         ["user", "create", "--email", "ada@example.com", "--full-name", "Ada", "--role", "owner", "--json"];
     let created = command(&create).arg("--db").arg(folder.join("chat.sqlite")).output().unwrap();
+    assert!(created.status.success(), "{created:?}");
     serde_json::from_slice(&created.stdout).unwrap()
 }
 
