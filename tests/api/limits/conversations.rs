@@ -1,9 +1,14 @@
 //! Limits on direct conversations.
 
 use super::too_many;
-use crate::harness::{Client, TestServer};
+use crate::harness::{Answer, Client, TestServer};
 use serde_json::json;
 use teamchat::domain::limits;
+
+async fn write(from: &Client, to: &[&Client]) -> Answer {
+    let to: Vec<i64> = to.iter().map(|client| client.user_id).collect();
+    from.post("/messages", json!({"type": "direct", "to": to, "content": "Hi"})).await
+}
 
 /// A conversation appears in the lists of all participants, so the bots of a user share the user's limit. Participants
 /// do not lose their own allowance.
@@ -29,10 +34,6 @@ async fn a_user_begins_a_limited_number_of_conversations() {
             bob.user_id
         ))
         .await;
-    let write = async |from: &Client, to: &[&Client]| {
-        let to: Vec<i64> = to.iter().map(|client| client.user_id).collect();
-        from.post("/messages", json!({"type": "direct", "to": to, "content": "Hi"})).await
-    };
     write(&ada, &[&bob, &cleo]).await.ok();
     write(&helper, &[&bob, &cleo]).await.ok();
     too_many(&write(&ada, &[&bob, &dora]).await, "direct conversations", limit);
@@ -59,12 +60,8 @@ async fn the_conversations_of_a_user_have_a_limited_number_of_participants() {
             ada.user_id
         ))
         .await;
-    let write = async |to: &[&Client]| {
-        let to: Vec<i64> = to.iter().map(|client| client.user_id).collect();
-        ada.post("/messages", json!({"type": "direct", "to": to, "content": "Hi"})).await
-    };
-    write(&[&bob, &cleo]).await.ok();
-    too_many(&write(&[&bob, &dora]).await, "participants of direct conversations", limit);
-    write(&[&bob, &cleo]).await.ok();
-    write(&[&dora]).await.ok();
+    write(&ada, &[&bob, &cleo]).await.ok();
+    too_many(&write(&ada, &[&bob, &dora]).await, "participants of direct conversations", limit);
+    write(&ada, &[&bob, &cleo]).await.ok();
+    write(&ada, &[&dora]).await.ok();
 }
