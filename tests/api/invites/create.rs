@@ -1,7 +1,9 @@
 //! `POST /invites/multiuse`.
 
+use crate::channels::set_realm_group;
 use crate::harness::{START, TestServer};
 use serde_json::{Value, json};
+use teamchat::domain::groups::system::SystemGroup;
 use teamchat::types::LAST_SECOND;
 
 const TEN_DAYS: i64 = 14_400 * 60;
@@ -72,12 +74,7 @@ async fn permissions_to_create_links_by_role() {
     guest.post(path, ()).await.error(400, "BAD_REQUEST", "Not allowed for guest users");
     bot.post(path, ()).await.error(400, "BAD_REQUEST", "This endpoint does not accept bot requests.");
     // role:members may, from now on.
-    server
-        .sql(
-            "INSERT INTO group_setting VALUES ('realm', 1, 'create_multiuse_invite_group',
-              (SELECT id FROM user_group WHERE name = 'role:members'))",
-        )
-        .await;
+    set_realm_group(&server, "create_multiuse_invite_group", SystemGroup::Members).await;
     let owners_only = ("UNAUTHORIZED_PRINCIPAL", "Must be an organization owner");
     let administrators_only = ("BAD_REQUEST", "Must be an organization administrator");
     let cases = [
@@ -117,13 +114,8 @@ async fn channels_are_those_that_the_inviter_may_add_others_to() {
     let general = server.channel("general", &[&ada]).await;
     let lobby = server.channel("lobby", &[]).await;
     let secret = server.private_channel("secret", &[&owner]).await;
-    server
-        .sql(&format!(
-            "INSERT INTO group_setting VALUES ('realm', 1, 'create_multiuse_invite_group',
-                 (SELECT id FROM user_group WHERE name = 'role:members'));
-             INSERT INTO default_stream VALUES ({lobby})"
-        ))
-        .await;
+    set_realm_group(&server, "create_multiuse_invite_group", SystemGroup::Members).await;
+    server.sql(&format!("INSERT INTO default_stream VALUES ({lobby})")).await;
     let path = "/invites/multiuse";
     ada.post(path, json!({"stream_ids": [general, lobby]})).await.ok();
     for unknown in [secret, 999] {
@@ -134,13 +126,8 @@ async fn channels_are_those_that_the_inviter_may_add_others_to() {
     server.sql(&format!("UPDATE stream SET is_archived = 1 WHERE stream_id = {general}")).await;
     let msg = format!("Invalid channel ID {general}. No invites were sent.");
     ada.post(path, json!({"stream_ids": [general]})).await.error(400, "BAD_REQUEST", &msg);
-    server
-        .sql(&format!(
-            "UPDATE stream SET is_archived = 0 WHERE stream_id = {general};
-             INSERT INTO group_setting VALUES ('realm', 1, 'can_add_subscribers_group',
-                 (SELECT id FROM user_group WHERE name = 'role:nobody'))"
-        ))
-        .await;
+    server.sql(&format!("UPDATE stream SET is_archived = 0 WHERE stream_id = {general}")).await;
+    set_realm_group(&server, "can_add_subscribers_group", SystemGroup::Nobody).await;
     let msg = "You do not have permission to subscribe other users to channels.";
     ada.post(path, json!({"stream_ids": [lobby, general]})).await.error(400, "BAD_REQUEST", msg);
     ada.post(path, json!({"stream_ids": [lobby]})).await.ok();
@@ -190,12 +177,7 @@ async fn groups_are_those_that_the_inviter_may_add_others_to() {
 async fn only_administrators_choose_a_welcome() {
     let server = TestServer::start().await;
     let (owner, ada) = (server.owner().await, server.member("ada").await);
-    server
-        .sql(
-            "INSERT INTO group_setting VALUES ('realm', 1, 'create_multiuse_invite_group',
-              (SELECT id FROM user_group WHERE name = 'role:members'))",
-        )
-        .await;
+    set_realm_group(&server, "create_multiuse_invite_group", SystemGroup::Members).await;
     let path = "/invites/multiuse";
     let longest = "é".repeat(8000);
     owner.post(path, json!({"welcome_message_custom_text": longest})).await.ok();

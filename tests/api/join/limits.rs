@@ -1,9 +1,11 @@
 //! Limits on people who join: attempts, permissions of the inviter, the number a day.
 
 use super::{Page, link, links_of_bot, text};
+use crate::channels::set_realm_group;
 use crate::harness::TestServer;
 use hyper::Method;
 use serde_json::json;
+use teamchat::domain::groups::system::SystemGroup;
 use teamchat::types::Role;
 
 #[tokio::test]
@@ -72,11 +74,10 @@ async fn links_are_limited_by_their_inviter() {
 async fn members_invite_a_limited_number_of_users_per_day() {
     let server = TestServer::start().await;
     let (owner, ada) = (server.owner().await, server.member("ada").await);
+    set_realm_group(&server, "create_multiuse_invite_group", SystemGroup::Members).await;
     server
         .sql(&format!(
-            "INSERT INTO group_setting VALUES ('realm', 1, 'create_multiuse_invite_group',
-                 (SELECT id FROM user_group WHERE name = 'role:members'));
-             WITH RECURSIVE number (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < 20)
+            "WITH RECURSIVE number (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < 20)
              INSERT INTO user (email, delivery_email, delivery_email_key, full_name, role, date_joined, invited_by)
              SELECT n || '@x.example', n || '@x.example', n || '@x.example', n, 400,
                  (SELECT date_joined FROM user WHERE user_id = {0}), {0} FROM number",
