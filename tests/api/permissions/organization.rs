@@ -101,7 +101,6 @@ impl Case<'_> {
         self.organization.channels[&self.situation.kind]
     }
 
-    /// The channel's name.
     pub fn channel_name(&self) -> &'static str {
         self.situation.kind.name()
     }
