@@ -27,7 +27,7 @@ use crate::error::{ApiError, ApiResult};
 use crate::memory;
 use crate::pool::Owner;
 use crate::store::read_for;
-use crate::types::{Language, UserId, address_block};
+use crate::types::{Language, UserId, address_block, is_unprintable};
 use bytes::Bytes;
 use futures_util::FutureExt;
 use futures_util::future::Either;
@@ -509,11 +509,13 @@ fn client_name(form: &Form, headers: &HeaderMap, is_session: bool) -> String {
     let agent = || {
         text_of(headers, header::USER_AGENT).and_then(|agent| agent.split(['/', ' ']).next()).filter(known)
     };
-    let name = form.client().filter(|name| !name.is_empty()).or_else(agent).filter(|name| !name.is_empty());
-    name.unwrap_or(if is_session { session::CLIENT } else { "Unspecified" })
-        .chars()
-        .take(CLIENT_NAME_LENGTH)
-        .collect()
+    let default = if is_session { session::CLIENT } else { "Unspecified" };
+    // Lists of keys, and emails about logins, have a line for the client.
+    let shown = |name: &str| -> String {
+        name.chars().filter(|character| !is_unprintable(*character)).take(CLIENT_NAME_LENGTH).collect()
+    };
+    let name = form.client().map(shown).filter(|name| !name.is_empty());
+    name.or_else(|| agent().map(shown)).filter(|name| !name.is_empty()).unwrap_or_else(|| default.to_owned())
 }
 
 /// True if the client accepts bodies with this compression.

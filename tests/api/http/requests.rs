@@ -294,6 +294,8 @@ async fn messages_name_the_client_that_sent_them() {
         ("", Some("website"), "website"),
         (long.as_str(), None, &long[..30]),
         ("curl/8", Some(long.as_str()), &long[..30]),
+        ("curl/8", Some("phone\r\n\u{2028}\u{1b}[31m\u{202e}"), "phone[31m"),
+        ("curl/8", Some("\n\u{2066}"), "curl"),
     ];
     for (agent, client, expected) in cases {
         let mut message = json!({"type": "direct", "to": [ada.user_id], "content": "hello"});
