@@ -1,5 +1,6 @@
 //! Names of uploaded files, for display and in URLs.
 
+use crate::types::is_unprintable;
 use rand::RngExt;
 use rand::distr::Alphanumeric;
 use unicode_normalization::UnicodeNormalization;
@@ -22,10 +23,11 @@ const NAMELESS: &str = "uploaded-file";
 /// The number of random characters in a path id, so that it cannot be guessed.
 const SECRET_LENGTH: usize = 24;
 
-/// The client's name of a file without folders and control characters.
+/// The client's name of a file without folders and control characters, and without characters that change the direction of
+/// the text: they would hide the extension.
 pub fn stored_name(given: &str) -> String {
     let own = given.rsplit(['/', '\\']).next().unwrap_or_default();
-    let clean: String = own.chars().filter(|c| !c.is_control()).collect();
+    let clean: String = own.chars().filter(|c| !is_unprintable(*c)).collect();
     let name = last_characters(clean.trim(), MAX_LENGTH);
     if name.is_empty() { NAMELESS.to_owned() } else { name.to_owned() }
 }
@@ -110,6 +112,7 @@ mod tests {
             ("C:\\files\\x.doc", "x.doc"),
             ("../../up", "up"),
             (" x\r\ny ", "xy"),
+            ("invoice\u{202e}fdp.exe", "invoicefdp.exe"),
             ("folder/", NAMELESS),
         ];
         for (given, expected) in cases {

@@ -251,6 +251,16 @@ async fn names_beyond_ascii_are_kept_and_found() {
 }
 
 #[tokio::test]
+async fn names_do_not_hide_their_extension() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let url = upload(&ada, "invoice\u{202e}fdp.exe", b"hello").await;
+    assert_eq!(attachments(&ada).await[0]["name"], "invoicefdp.exe");
+    let loaded = load(&ada, &url).await;
+    assert!(loaded.header("content-disposition").ends_with("; filename=\"invoicefdp.exe\""), "{loaded}");
+}
+
+#[tokio::test]
 async fn the_newest_files_are_listed() {
     let server = TestServer::start().await;
     let ada = server.member("ada").await;
