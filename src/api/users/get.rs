@@ -10,6 +10,7 @@ use crate::http::params::NoParams;
 use crate::http::{ApiResult, Read, Reply, User, Visitor};
 use crate::types::UserId;
 use serde::{Deserialize, Serialize};
+use std::collections::HashSet;
 
 /// Parameters of `GET /users`.
 #[derive(Deserialize)]
@@ -68,9 +69,10 @@ pub fn list_users(read: &Read<'_, Visitor>, params: UsersParams) -> ApiResult<Re
     let accessible = Accessible::to(read, read.caller)?;
     let with_profiles = params.include_custom_profile_fields && !read.caller.is_visitor();
     let mut profiles = if with_profiles { Some(values::all(read)?) } else { None };
+    let wanted: Option<HashSet<UserId>> = params.user_ids.map(HashSet::from_iter);
     let members: Vec<UserRecord> = users::all(read)?
         .iter()
-        .filter(|user| params.user_ids.as_ref().is_none_or(|ids| ids.contains(&user.user_id)))
+        .filter(|user| wanted.as_ref().is_none_or(|ids| ids.contains(&user.user_id)))
         .map(|user| {
             if !accessible.contains(user.user_id) {
                 return UserRecord::unknown(user.user_id);
