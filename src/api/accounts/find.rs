@@ -64,12 +64,7 @@ pub async fn submit(call: Call<Anyone>, params: FindForm) -> ApiResult<Reply> {
         Ok(language) => language,
         Err(page) => return Ok(page),
     };
-    let mut emails: Vec<String> = Vec::new();
-    for email in params.emails.split([',', '\n']).map(str::trim).filter(|email| !email.is_empty()) {
-        if !emails.iter().any(|other| other.eq_ignore_ascii_case(email)) {
-            emails.push(email.to_owned());
-        }
-    }
+    let emails = users::emails::distinct(params.emails.split([',', '\n']), MAX_EMAILS);
     if emails.is_empty()
         || emails.len() > MAX_EMAILS
         || !emails.iter().all(|email| users::names::is_new_email(email))

@@ -59,11 +59,12 @@ pub async fn send_invites(
     Params2(params, send): Params2<InviteParams, SendParams>,
 ) -> ApiResult<Reply> {
     let (app, origin) = (Arc::clone(&call.app), link_origin(&call));
+    let emails = parse_emails(&send.invitee_emails);
     let skipped = call
         .write(move |tx, caller| {
             let permission = RealmGroup::CanInviteUsers;
             invites::rules::check_can_invite(tx.ctx(caller), permission, params.invite_as)?;
-            invite_all(tx, &app, caller, &params, &send, &origin)
+            invite_all(tx, &app, caller, &params, (&send, &emails), &origin)
         })
         .await?;
     if skipped.is_empty() {
@@ -80,10 +81,9 @@ fn invite_all(
     app: &App,
     caller: &Caller,
     params: &InviteParams,
-    send: &SendParams,
+    (send, emails): (&SendParams, &[String]),
     origin: &str,
 ) -> ApiResult<Vec<Skipped>> {
-    let emails = parse_emails(&send.invitee_emails);
     if emails.is_empty() {
         return Err(ApiError::bad_request("You must specify at least one email address."));
     }
@@ -92,7 +92,7 @@ fn invite_all(
         return Err(ApiError::bad_request(msg));
     }
     let invitation = new::new_invite(tx.ctx(caller), params, &send.stream_ids, emails.len())?;
-    let CheckedEmails { new, invalid, skipped } = check_emails(tx, caller, &emails)?;
+    let CheckedEmails { new, invalid, skipped } = check_emails(tx, caller, emails)?;
     if !invalid.is_empty() {
         let msg = "Some emails did not validate, so we didn't send any invitations.";
         return Err(invitation_failed(msg, invalid.into_iter().chain(skipped).collect(), false));
@@ -156,17 +156,13 @@ fn check_emails(connection: &Connection, caller: &Caller, emails: &[String]) -> 
     Ok(checked)
 }
 
-/// Returns the emails in a text, without duplicates.
+/// Returns the emails in a text, without duplicates, up to the first that is one too many.
 fn parse_emails(text: &str) -> Vec<String> {
-    let mut emails: Vec<String> = Vec::new();
-    for part in text.split([',', '\n']) {
+    let parts = text.split([',', '\n']).map(|part| {
         let inside = part.split_once('<').and_then(|(_, rest)| rest.rsplit_once('>'));
-        let email = inside.map_or(part, |(email, _)| email).trim();
-        if !email.is_empty() && !emails.iter().any(|other| other.eq_ignore_ascii_case(email)) {
-            emails.push(email.to_owned());
-        }
-    }
-    emails
+        inside.map_or(part, |(email, _)| email)
+    });
+    emails::distinct(parts, MAX_EMAILS_PER_REQUEST)
 }
 
 /// Returns the error 400 `INVITATION_FAILED`.

@@ -16,6 +16,22 @@ use crate::types::{EmailVisibility, Role, UserId};
 use roaring::RoaringBitmap;
 use rusqlite::Connection;
 use serde_json::Value;
+use std::collections::HashSet;
+
+/// The emails of a list, each once, without blank ones. It is read up to the first that is one too many: a request has room for hundreds
+/// of thousands.
+pub fn distinct<'a>(emails: impl Iterator<Item = &'a str>, most: usize) -> Vec<String> {
+    let (mut known, mut distinct) = (HashSet::new(), Vec::new());
+    for email in emails.map(str::trim).filter(|email| !email.is_empty()) {
+        if known.insert(email.to_ascii_lowercase()) {
+            distinct.push(email.to_owned());
+        }
+        if distinct.len() > most {
+            break;
+        }
+    }
+    distinct
+}
 
 /// Parses a dummy email, `user7@` followed by [`DUMMY_DOMAIN`] or a domain that dummy emails have or had, into the digits
 /// of the user's id. It matches also while the user's real email is visible.
@@ -196,6 +212,21 @@ fn audience(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lists_are_read_up_to_the_first_email_beyond_the_limit() {
+        let list = [" a@b.c", "", "A@b.c ", "b@b.c", " ", "c@b.c", "d@b.c", "e@b.c"];
+        for (most, expected, count) in [
+            (1, vec!["a@b.c", "b@b.c"], 4),
+            (2, vec!["a@b.c", "b@b.c", "c@b.c"], 6),
+            (9, vec!["a@b.c", "b@b.c", "c@b.c", "d@b.c", "e@b.c"], 8),
+        ] {
+            let mut read = 0;
+            let emails = list.into_iter().inspect(|_| read += 1);
+            assert_eq!(distinct(emails, most), expected);
+            assert_eq!(read, count, "{most}");
+        }
+    }
 
     #[test]
     fn each_choice_admits_these_roles() {
