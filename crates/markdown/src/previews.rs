@@ -242,7 +242,7 @@ fn picture_source(url: &SafeUrl) -> Option<(SafeUrl, bool)> {
         let address = url.as_str().split('#').next().unwrap_or_default();
         let separator = if address.contains('?') { '&' } else { '?' };
         (format!("{address}{separator}raw=1"), true)
-    } else if host == "linx.li" {
+    } else if host == "linx.li" && !page.starts_with("s/") {
         (format!("https://linx.li/s/{page}"), true)
     } else {
         return Some((url.clone(), false));

@@ -446,6 +446,7 @@ fn previews_have_the_addresses_of_pictures() {
     assert_eq!(html_of("https://www.dropbox.com/scl/fi/1/a.png?rlkey=2"), preview(file, file));
     let file = "https://linx.li/s/a.png";
     assert_eq!(html_of("http://linx.li/a.png?b#c"), preview(file, file));
+    assert_eq!(html_of(file), preview(file, file), "the address of a picture is kept");
     for other in ["https://pasteboard.co/a.png", "https://example.com/a.avif", "https://example.com/a.tiff"] {
         assert_eq!(html_of(other), format!(r#"<p><a href="{other}">{other}</a></p>"#));
     }
