@@ -23,6 +23,12 @@ pub fn timestamp(seconds: i64) -> Timestamp {
     Timestamp::from_second(seconds).unwrap_or_default()
 }
 
+/// True if a link that ends at `end` works at `now`, both in UNIX seconds. Links work for `validity` seconds at most: a later end
+/// is of a clock that was wrong.
+pub fn is_valid_until(end: i64, now: i64, validity: i64) -> bool {
+    (1..=validity).contains(&end.saturating_sub(now))
+}
+
 /// The source of the current time.
 ///
 /// The clock of the server. The wall clock is shown to clients and compared with dates in the file; it may be set by an
@@ -210,6 +216,13 @@ mod tests {
         assert_eq!((clock.milliseconds(), clock.monotonic()), (stands + 3_600_000, monotonic + 3_600_000));
         clock.set_frozen(false);
         assert!((stands + 3_600_000..stands + 3_660_000).contains(&clock.milliseconds()));
+    }
+
+    #[test]
+    fn links_work_until_their_end() {
+        for (end, expected) in [(100, false), (101, true), (160, true), (161, false), (i64::MAX, false)] {
+            assert_eq!(is_valid_until(end, 100, 60), expected, "{end}");
+        }
     }
 
     #[test]

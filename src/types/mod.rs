@@ -25,7 +25,9 @@ mod uploaded_file;
 pub mod version;
 
 pub use bot_type::BotType;
-pub use clock::{Clock, JumpDetector, LAST_SECOND, SECONDS_PER_DAY, timestamp, whole_seconds};
+pub use clock::{
+    Clock, JumpDetector, LAST_SECOND, SECONDS_PER_DAY, is_valid_until, timestamp, whole_seconds,
+};
 pub use digest::{Hashing, hex};
 pub use email_visibility::EmailVisibility;
 pub use hourly::Hourly;

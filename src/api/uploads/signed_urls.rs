@@ -7,7 +7,7 @@ use crate::auth::Ctx;
 use crate::domain::files::AttachmentRow;
 use crate::domain::{files, rows};
 use crate::http::{Anyone, ApiError, ApiResult, Call, Caller, Reply, User, ok_unless_refused};
-use crate::types::UserId;
+use crate::types::{UserId, is_valid_until};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use hmac::{Hmac, KeyInit, Mac};
@@ -102,8 +102,7 @@ fn verify(connection: &Connection, token: &str, now: i64) -> ApiResult<Option<(i
         return Ok(None);
     }
     let number = |at: usize| signed.get(at..at + 8)?.try_into().ok().map(i64::from_be_bytes);
-    // A later end is of a clock that was wrong.
-    let is_valid = number(16).is_some_and(|until| now < until && until <= now + VALIDITY);
+    let is_valid = number(16).is_some_and(|until| is_valid_until(until, now, VALIDITY));
     Ok(number(0).zip(number(8).map(UserId)).filter(|_| is_valid))
 }
 

@@ -8,7 +8,7 @@ use crate::domain::rows::user::UserRow;
 use crate::domain::{logins, notices, realm, rows, users};
 use crate::error::{ApiError, ApiResult, ok_unless_refused};
 use crate::store::{ExecuteCached, Tx};
-use crate::types::{Role, UserId, random_key};
+use crate::types::{Role, UserId, is_valid_until, random_key};
 use rusqlite::{Connection, OptionalExtension};
 
 /// Validity of a link in seconds: a day.
@@ -73,15 +73,12 @@ pub struct Reset {
 /// Loads the user whose password a link sets. The link works once, until it expires, while the organization is active and people
 /// log in with passwords, and while the administrator who created it may reset the password.
 pub fn find_by_reset_key(connection: &Connection, key: &str, now: i64) -> ApiResult<Option<Reset>> {
-    let found: Option<(UserId, UserId)> = connection
-        .prepare_cached(
-            // A later end is of a clock that was wrong.
-            "SELECT user_id, created_by FROM password_reset
-             WHERE digest = ?1 AND expires > ?2 AND expires <= ?2 + ?3",
-        )?
-        .query_row((digest(key), now, RESET_VALIDITY), |row| Ok((row.get(0)?, row.get(1)?)))
+    let found: Option<(UserId, UserId, i64)> = connection
+        .prepare_cached("SELECT user_id, created_by, expires FROM password_reset WHERE digest = ?1")?
+        .query_row([digest(key)], |row| row.try_into())
         .optional()?;
-    let Some((user_id, created_by)) = found else { return Ok(None) };
+    let valid = found.filter(|(.., expires)| is_valid_until(*expires, now, RESET_VALIDITY));
+    let Some((user_id, created_by, _)) = valid else { return Ok(None) };
     if realm::is_deactivated(connection)? || !realm::settings::PASSWORD_AUTH_ENABLED.get(connection)? {
         return Ok(None);
     }
