@@ -40,6 +40,16 @@ pub struct Times {
     pub last_connected: i64,
 }
 
+impl Times {
+    /// Returns the times, or `limit` instead of later ones.
+    fn at_most(self, limit: i64) -> Self {
+        Self {
+            last_active: self.last_active.map(|active| active.min(limit)),
+            last_connected: self.last_connected.min(limit),
+        }
+    }
+}
+
 /// A person's presence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Presence {
@@ -116,9 +126,10 @@ struct PresenceUpdate {
     came_online: bool,
 }
 
-/// Returns the changes of a report at `now`; `None` if there are none.
+/// Returns the changes of a report at `now`; `None` if there are none. Later times than `now` are of a clock that was wrong, and
+/// become `now`.
 fn apply_report(before: Option<Times>, status: Status, now: i64) -> Option<PresenceUpdate> {
-    let mut times = before.unwrap_or(Times { last_active: None, last_connected: now });
+    let mut times = before.unwrap_or(Times { last_active: None, last_connected: now }).at_most(now);
     let mut came_online = false;
     let inactive_for = times.last_active.map_or(i64::MAX, |active| now - active);
     if now - times.last_connected > UPDATE_AFTER_SECONDS {
@@ -446,8 +457,10 @@ mod tests {
             (Some(times(Some(200), 10)), Active, Some((times(Some(0), 0), false))),
             (Some(times(Some(201), 10)), Active, Some((times(Some(0), 0), true))),
             (Some(times(Some(201), 10)), Idle, None),
-            // A clock that was set back changes nothing.
-            (Some(times(Some(-100), -100)), Active, None),
+            // Times that were stored while the clock was ahead.
+            (Some(times(Some(-100), -100)), Active, Some((times(Some(0), 0), false))),
+            (Some(times(Some(-100), -100)), Idle, Some((times(Some(0), 0), false))),
+            (Some(times(None, -100)), Idle, Some((times(None, 0), false))),
         ];
         for (before, status, expected) in cases {
             let found = apply_report(before, status, NOW).map(|update| (update.times, update.came_online));

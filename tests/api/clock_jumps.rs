@@ -88,6 +88,26 @@ async fn clock_jumps_do_not_extend_rate_limits() {
     }
 }
 
+/// A person who was present while the clock was ahead is not present until then.
+#[tokio::test]
+async fn clock_jumps_do_not_extend_presence() {
+    for status in ["active", "idle"] {
+        let server = TestServer::start().await;
+        let ada = server.member("ada").await;
+        let report = async |status: &str| {
+            ada.post("/users/me/presence", json!({"status": status, "ping_only": true})).await.ok();
+        };
+        server.clock.set_wall(START + 24 * 60 * MINUTE);
+        report("active").await;
+        server.clock.set_wall(START);
+        report(status).await;
+        server.clock.advance(10 * MINUTE);
+        let found = ada.get(&format!("/users/{}/presence", ada.user_id), ()).await.ok();
+        let expected = json!({"status": "offline", "timestamp": START});
+        assert_eq!(found["presence"]["aggregated"], expected, "{status}");
+    }
+}
+
 /// A link that was created while the clock was ahead does not work until then.
 #[tokio::test]
 async fn clock_jumps_do_not_extend_links() {
