@@ -1,6 +1,6 @@
 //! `POST /channels/create`, and the parameters of new channels.
 
-use super::{NO_PERMISSION, channel, channel_with, private_channel, seen, set_realm_group};
+use super::{NO_PERMISSION, channel, channel_with, private_channel, seen};
 use crate::harness::{START, TestServer};
 use serde_json::json;
 use teamchat::domain::groups::system::SystemGroup;
@@ -233,10 +233,10 @@ async fn permissions_to_create_channels() {
     channel_with(&moderator, parameters).await;
 
     let (status, code, msg) = NO_PERMISSION;
-    set_realm_group(&server, "can_create_public_channel_group", SystemGroup::Moderators).await;
+    server.set_realm_group("can_create_public_channel_group", SystemGroup::Moderators).await;
     ada.post("/channels/create", json!({"name": "x"})).await.error(status, code, msg);
     private_channel(&ada, "private").await;
-    set_realm_group(&server, "can_create_private_channel_group", SystemGroup::Moderators).await;
+    server.set_realm_group("can_create_private_channel_group", SystemGroup::Moderators).await;
     ada.post("/channels/create", json!({"name": "x", "invite_only": true})).await.error(status, code, msg);
     channel(&moderator, "public").await;
 
@@ -244,7 +244,7 @@ async fn permissions_to_create_channels() {
     let web = json!({"name": "web", "is_web_public": true});
     moderator.post("/channels/create", &web).await.error(status, code, msg);
     channel_with(&owner, web).await;
-    set_realm_group(&server, "can_set_topics_policy_group", SystemGroup::Owners).await;
+    server.set_realm_group("can_set_topics_policy_group", SystemGroup::Owners).await;
     let policy = json!({"name": "policy", "topics_policy": "disable_empty_topic"});
     moderator.post("/channels/create", &policy).await.error(status, code, msg);
     channel_with(&owner, policy).await;

@@ -8,11 +8,8 @@ mod list;
 mod notices;
 mod update;
 
-use crate::harness::{Client, TestServer};
+use crate::harness::Client;
 use serde_json::{Value, json};
-use teamchat::domain::groups;
-use teamchat::domain::groups::setting::Owner;
-use teamchat::domain::groups::system::SystemGroup;
 
 /// Creates a channel to which its creator is subscribed, and returns its id.
 pub async fn channel(creator: &Client, name: &str) -> i64 {
@@ -38,13 +35,6 @@ pub async fn seen(client: &Client, stream_id: i64) -> Value {
 /// The names of channels in an answer.
 pub fn names(list: &Value) -> Vec<&str> {
     list.as_array().unwrap().iter().map(|stream| stream["name"].as_str().unwrap()).collect()
-}
-
-/// Gives a permission in the organization to a system group.
-pub async fn set_realm_group(server: &TestServer, name: &'static str, group: SystemGroup) {
-    let job =
-        move |tx: &mut teamchat::store::Tx<'_>| groups::setting::set(tx, Owner::Realm, name, group.id());
-    server.app().writer.run(job).await.unwrap();
 }
 
 /// The error of a missing permission.

@@ -1,6 +1,6 @@
 //! `PATCH /streams/{stream_id}`.
 
-use super::{NO_CHANNEL, NO_PERMISSION, channel, channel_with, private_channel, seen, set_realm_group};
+use super::{NO_CHANNEL, NO_PERMISSION, channel, channel_with, private_channel, seen};
 use crate::harness::{Client, TestServer};
 use serde_json::{Value, json};
 use teamchat::domain::groups::system::SystemGroup;
@@ -202,7 +202,7 @@ async fn permissions_of_the_organization_are_asked() {
     for group in
         ["can_create_public_channel_group", "can_create_private_channel_group", "can_set_topics_policy_group"]
     {
-        set_realm_group(&server, group, SystemGroup::Owners).await;
+        server.set_realm_group(group, SystemGroup::Owners).await;
     }
     server.set_realm_setting("enable_spectator_access", json!(true)).await;
     for (id, parameters) in [

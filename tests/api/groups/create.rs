@@ -1,7 +1,6 @@
 //! `POST /user_groups/create`.
 
 use super::{NO_PERMISSION, direct, group, seen};
-use crate::channels::set_realm_group;
 use crate::harness::TestServer;
 use serde_json::json;
 use teamchat::domain::groups::permission::RealmGroup;
@@ -146,7 +145,7 @@ async fn creating_groups_needs_permission() {
         "BAD_REQUEST",
         "This endpoint does not accept bot requests.",
     );
-    set_realm_group(&server, RealmGroup::CanCreateGroups.name(), SystemGroup::Moderators).await;
+    server.set_realm_group(RealmGroup::CanCreateGroups.name(), SystemGroup::Moderators).await;
     let (status, code, msg) = NO_PERMISSION;
     ada.post("/user_groups/create", new("a")).await.error(status, code, msg);
     moderator.post("/user_groups/create", new("a")).await.ok();

@@ -4,8 +4,10 @@ use super::{Client, RUNTIME, TestServer};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use teamchat::api::{reminders, scheduled_messages};
+use teamchat::domain::groups::setting::Owner;
+use teamchat::domain::groups::system::SystemGroup;
 use teamchat::domain::notices::NOTIFICATION_BOT;
-use teamchat::domain::{messages, realm};
+use teamchat::domain::{groups, messages, realm};
 use teamchat::http::ApiError;
 use teamchat::types::{MessageId, UserId};
 
@@ -42,6 +44,12 @@ impl TestServer {
     /// Sets a setting of the organization without an event.
     pub async fn set_realm_setting(&self, name: &'static str, value: Value) {
         let set = self.app().writer.run(move |tx| realm::settings::set(tx, name, &value));
+        set.await.unwrap();
+    }
+
+    /// Gives a permission in the organization to a system group without an event.
+    pub async fn set_realm_group(&self, name: &'static str, group: SystemGroup) {
+        let set = self.app().writer.run(move |tx| groups::setting::set(tx, Owner::Realm, name, group.id()));
         set.await.unwrap();
     }
 

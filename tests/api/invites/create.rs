@@ -1,6 +1,5 @@
 //! `POST /invites/multiuse`.
 
-use crate::channels::set_realm_group;
 use crate::harness::{START, TestServer};
 use serde_json::{Value, json};
 use teamchat::domain::groups::system::SystemGroup;
@@ -74,7 +73,7 @@ async fn permissions_to_create_links_by_role() {
     guest.post(path, ()).await.error(400, "BAD_REQUEST", "Not allowed for guest users");
     bot.post(path, ()).await.error(400, "BAD_REQUEST", "This endpoint does not accept bot requests.");
     // role:members may, from now on.
-    set_realm_group(&server, "create_multiuse_invite_group", SystemGroup::Members).await;
+    server.set_realm_group("create_multiuse_invite_group", SystemGroup::Members).await;
     let owners_only = ("UNAUTHORIZED_PRINCIPAL", "Must be an organization owner");
     let administrators_only = ("BAD_REQUEST", "Must be an organization administrator");
     let cases = [
@@ -114,7 +113,7 @@ async fn channels_are_those_that_the_inviter_may_add_others_to() {
     let general = server.channel("general", &[&ada]).await;
     let lobby = server.channel("lobby", &[]).await;
     let secret = server.private_channel("secret", &[&owner]).await;
-    set_realm_group(&server, "create_multiuse_invite_group", SystemGroup::Members).await;
+    server.set_realm_group("create_multiuse_invite_group", SystemGroup::Members).await;
     server.sql(&format!("INSERT INTO default_stream VALUES ({lobby})")).await;
     let path = "/invites/multiuse";
     ada.post(path, json!({"stream_ids": [general, lobby]})).await.ok();
@@ -127,7 +126,7 @@ async fn channels_are_those_that_the_inviter_may_add_others_to() {
     let msg = format!("Invalid channel ID {general}. No invites were sent.");
     ada.post(path, json!({"stream_ids": [general]})).await.error(400, "BAD_REQUEST", &msg);
     server.sql(&format!("UPDATE stream SET is_archived = 0 WHERE stream_id = {general}")).await;
-    set_realm_group(&server, "can_add_subscribers_group", SystemGroup::Nobody).await;
+    server.set_realm_group("can_add_subscribers_group", SystemGroup::Nobody).await;
     let msg = "You do not have permission to subscribe other users to channels.";
     ada.post(path, json!({"stream_ids": [lobby, general]})).await.error(400, "BAD_REQUEST", msg);
     ada.post(path, json!({"stream_ids": [lobby]})).await.ok();
@@ -177,7 +176,7 @@ async fn groups_are_those_that_the_inviter_may_add_others_to() {
 async fn only_administrators_choose_a_welcome() {
     let server = TestServer::start().await;
     let (owner, ada) = (server.owner().await, server.member("ada").await);
-    set_realm_group(&server, "create_multiuse_invite_group", SystemGroup::Members).await;
+    server.set_realm_group("create_multiuse_invite_group", SystemGroup::Members).await;
     let path = "/invites/multiuse";
     let longest = "é".repeat(8000);
     owner.post(path, json!({"welcome_message_custom_text": longest})).await.ok();

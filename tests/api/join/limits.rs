@@ -1,7 +1,6 @@
 //! Limits on people who join: attempts, permissions of the inviter, the number a day.
 
 use super::{Page, link, links_of_bot, text};
-use crate::channels::set_realm_group;
 use crate::harness::TestServer;
 use hyper::Method;
 use serde_json::json;
@@ -74,7 +73,7 @@ async fn links_are_limited_by_their_inviter() {
 async fn members_invite_a_limited_number_of_users_per_day() {
     let server = TestServer::start().await;
     let (owner, ada) = (server.owner().await, server.member("ada").await);
-    set_realm_group(&server, "create_multiuse_invite_group", SystemGroup::Members).await;
+    server.set_realm_group("create_multiuse_invite_group", SystemGroup::Members).await;
     server
         .sql(&format!(
             "WITH RECURSIVE number (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < 20)

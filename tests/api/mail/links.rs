@@ -1,7 +1,6 @@
 //! Links of people who sign up with a reusable link.
 
 use super::{open, start, submit};
-use crate::channels::set_realm_group;
 use crate::harness::{Client, TestServer};
 use crate::mail::sink::MailSink;
 use serde_json::json;
@@ -39,15 +38,15 @@ async fn they_end_when_the_reusable_link_is_revoked() {
 #[tokio::test]
 async fn they_need_the_permission_of_the_reusable_link() {
     let (server, mut sink) = start().await;
-    set_realm_group(&server, "create_multiuse_invite_group", SystemGroup::Members).await;
-    set_realm_group(&server, "can_invite_users_group", SystemGroup::Administrators).await;
+    server.set_realm_group("create_multiuse_invite_group", SystemGroup::Members).await;
+    server.set_realm_group("can_invite_users_group", SystemGroup::Administrators).await;
     server.owner().await;
     let ada = server.member("ada").await;
     let key = reusable(&ada).await;
     let link = sign_up(&server, &mut sink, "new@example.com", &key).await;
     assert_eq!(open(&server, &link).await.status, 200);
-    set_realm_group(&server, "can_invite_users_group", SystemGroup::Members).await;
-    set_realm_group(&server, "create_multiuse_invite_group", SystemGroup::Administrators).await;
+    server.set_realm_group("can_invite_users_group", SystemGroup::Members).await;
+    server.set_realm_group("create_multiuse_invite_group", SystemGroup::Administrators).await;
     assert_eq!(open(&server, &link).await.status, 404);
 }
 

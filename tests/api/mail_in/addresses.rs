@@ -308,10 +308,8 @@ async fn strangers_reach_no_names_and_mention_only_whom_the_asker_may() {
     let crowd = server.crowd(20).await;
     let stream_id = server.channel("quay", &crowd.iter().chain([&ada, &bob]).collect::<Vec<_>>()).await;
     server.private_channel("secret", &[&ada]).await;
-    crate::channels::set_realm_group(
-        &server,
-        "can_mention_many_users_group",
-        teamchat::domain::groups::system::SystemGroup::Nobody,
+    server.set_realm_group("can_mention_many_users_group",
+        SystemGroup::Nobody,
     )
     .await;
     let email = bare(&address_of(&ada, stream_id, json!({})).await);

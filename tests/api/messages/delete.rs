@@ -1,7 +1,7 @@
 //! Deleting messages and topics.
 
 use super::{Place, assert_unseen, contents, subscribe};
-use crate::channels::{private_channel, set_realm_group};
+use crate::channels::private_channel;
 use crate::harness::{Client, START};
 use serde_json::json;
 use std::time::Duration;
@@ -33,7 +33,7 @@ async fn permissions_to_delete_messages() {
     server.clock.advance(601);
     ada.delete(&path(own), ()).await.error(late.0, late.1, late.2);
     server.set_realm_setting("message_content_delete_limit_seconds", json!(null)).await;
-    set_realm_group(&server, "can_delete_own_message_group", SystemGroup::Moderators).await;
+    server.set_realm_group("can_delete_own_message_group", SystemGroup::Moderators).await;
     ada.delete(&path(own), ()).await.error(refused.0, refused.1, refused.2);
     // The permissions of the channel add to those of the organization.
     let group = |name: &str| json!({name: {"new": SystemGroup::Members.id()}});

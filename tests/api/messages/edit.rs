@@ -1,7 +1,7 @@
 //! `PATCH /messages/{message_id}`: invalid requests, permissions, and changes of content.
 
 use super::{Place, edit, message, subscribe};
-use crate::channels::{channel_with, set_realm_group};
+use crate::channels::channel_with;
 use crate::harness::START;
 use serde_json::json;
 use teamchat::domain::groups::system::SystemGroup;
@@ -157,7 +157,7 @@ async fn messages_of_archived_channels_stay_as_they_are() {
         let empty = edit(&ada, own, json!({ "topic": topic })).await;
         empty.error(400, "BAD_REQUEST", "Topics are required in this organization");
     }
-    set_realm_group(&server, "can_move_messages_between_topics_group", SystemGroup::Nobody).await;
+    server.set_realm_group("can_move_messages_between_topics_group", SystemGroup::Nobody).await;
     edit(&ada, own, json!({"topic": "y"})).await.error(
         400,
         "BAD_REQUEST",

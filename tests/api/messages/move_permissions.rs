@@ -1,7 +1,6 @@
 //! Permissions to move, resolve and delete: of the organization and of the channel.
 
 use super::{Place, edit, subscribe};
-use crate::channels::set_realm_group;
 use crate::harness::{Answer, Client};
 use serde_json::{Value, json};
 use teamchat::domain::groups::system::SystemGroup;
@@ -94,15 +93,15 @@ async fn organization_and_channel_grant_permissions() {
         let refusal = power.refusal;
         // The member has neither permission.
         for name in POWERS.map(|power| power.realm) {
-            set_realm_group(&server, name, SystemGroup::Nobody).await;
+            server.set_realm_group(name, SystemGroup::Nobody).await;
         }
         check(attempt(power, &ada, &bob, garden, shed).await, false, refusal);
         check(attempt(power, &administrator, &bob, garden, shed).await, power.administrators_too, refusal);
         // The organization alone.
-        set_realm_group(&server, power.realm, SystemGroup::Members).await;
+        server.set_realm_group(power.realm, SystemGroup::Members).await;
         check(attempt(power, &ada, &bob, garden, shed).await, true, refusal);
         check(attempt(power, &gus, &bob, garden, shed).await, false, refusal);
-        set_realm_group(&server, power.realm, SystemGroup::Nobody).await;
+        server.set_realm_group(power.realm, SystemGroup::Nobody).await;
         // The permission of the channel alone, for its members.
         let path = format!("/streams/{garden}");
         owner.patch(&path, json!({power.channel: only(&[&ada])})).await.ok();
@@ -126,7 +125,7 @@ async fn a_guest_has_only_powers_that_may_be_everyones() {
     subscribe(&owner, "garden", &[&ada, &gus]).await;
     subscribe(&owner, "shed", &[&ada, &gus]).await;
     for power in &POWERS {
-        set_realm_group(&server, power.realm, SystemGroup::Nobody).await;
+        server.set_realm_group(power.realm, SystemGroup::Nobody).await;
         server
             .sql(&format!(
                 "INSERT INTO group_setting (owner, owner_id, setting, group_id)
@@ -156,7 +155,7 @@ async fn groups_never_let_guests_delete_messages_of_others() {
         owner.patch(place, json!({power.realm: {"new": SystemGroup::Nobody.id()}})).await.ok();
         check(attempt(power, &ada, &bob, garden, shed).await, false, power.refusal);
     }
-    set_realm_group(&server, power.realm, SystemGroup::Everyone).await;
+    server.set_realm_group(power.realm, SystemGroup::Everyone).await;
     check(attempt(power, &ada, &bob, garden, shed).await, true, power.refusal);
     check(attempt(power, &gus, &bob, garden, shed).await, false, power.refusal);
 }
@@ -182,7 +181,7 @@ async fn the_channel_that_a_message_goes_to_gives_its_topic_too() {
             "You don't have permission to resolve topics.",
         ),
     ] {
-        set_realm_group(&server, realm, SystemGroup::Nobody).await;
+        server.set_realm_group(realm, SystemGroup::Nobody).await;
         let id = owner.send(garden, "lunch", "hi").await;
         let both = json!({"stream_id": shed, "topic": topic});
         edit(&ada, id, both.clone()).await.error(400, "BAD_REQUEST", refusal);

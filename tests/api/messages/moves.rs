@@ -1,7 +1,6 @@
 //! Moving messages to another topic of their channel.
 
 use super::{Place, assert_unseen, contents, edit, message, subscribe};
-use crate::channels::set_realm_group;
 use crate::harness::START;
 use serde_json::json;
 use teamchat::domain::groups::system::SystemGroup;
@@ -97,8 +96,8 @@ async fn moving_needs_permission_within_a_time_limit() {
     edit(&mia, old, all(json!({"topic": "x", "stream_id": shed}))).await.ok();
 
     let id = owner.send(garden, "rules", "new").await;
-    set_realm_group(&server, "can_move_messages_between_channels_group", SystemGroup::Nobody).await;
-    set_realm_group(&server, "can_move_messages_between_topics_group", SystemGroup::Nobody).await;
+    server.set_realm_group("can_move_messages_between_channels_group", SystemGroup::Nobody).await;
+    server.set_realm_group("can_move_messages_between_topics_group", SystemGroup::Nobody).await;
     let refused = edit(&ada, id, json!({"stream_id": shed})).await;
     refused.error(400, "BAD_REQUEST", "You don't have permission to move this message.");
     let refused = edit(&ada, id, json!({"topic": "x"})).await;

@@ -1,7 +1,6 @@
 //! Permissions to send and to mention: when sending, when editing, and when a scheduled message is due.
 
 use super::{Place, edit, subscribe};
-use crate::channels::set_realm_group;
 use crate::harness::{Answer, Client, START, TestServer};
 use crate::scheduled_messages::{pass, scheduled};
 use serde_json::json;
@@ -76,7 +75,7 @@ async fn direct_messages_need_an_authorized_participant() {
         (SystemGroup::Administrators, unauthorized, None),
         (SystemGroup::Nobody, disabled, disabled),
     ] {
-        set_realm_group(&server, "direct_message_permission_group", group).await;
+        server.set_realm_group("direct_message_permission_group", group).await;
         check(write(&ada, &[&bob]).await, among_members);
         check(write(&ada, &[&bob, &bot]).await, among_members);
         check(write(&ada, &many).await, among_members);
@@ -96,7 +95,7 @@ async fn existing_conversations_need_no_permission_to_start() {
     let server = TestServer::start().await;
     let (ada, bob) = (server.member("ada").await, server.member("bob").await);
     let owner = server.owner().await;
-    set_realm_group(&server, "direct_message_initiator_group", SystemGroup::Administrators).await;
+    server.set_realm_group("direct_message_initiator_group", SystemGroup::Administrators).await;
     let refusal = Some("You do not have permission to initiate direct message conversations.");
     check(write(&ada, &[&owner]).await, refusal);
     check(write(&ada, &[&ada]).await, None);
@@ -159,11 +158,11 @@ async fn channel_wildcards_need_permission_in_large_channels() {
     edit(ada, small, json!({"content": "@**all** again"})).await.error(400, code, msg);
     edit(ada, small, json!({"content": "nobody"})).await.ok();
     edit(ada, small, json!({"content": "@**all**"})).await.error(400, code, msg);
-    set_realm_group(&server, "can_mention_many_users_group", SystemGroup::Members).await;
+    server.set_realm_group("can_mention_many_users_group", SystemGroup::Members).await;
     edit(ada, small, json!({"content": "@**all**"})).await.ok();
     send(ada, "@**all**").await.ok();
     // Direct messages notify all participants anyway.
-    set_realm_group(&server, "can_mention_many_users_group", SystemGroup::Nobody).await;
+    server.set_realm_group("can_mention_many_users_group", SystemGroup::Nobody).await;
     let to: Vec<i64> = users.iter().map(|user| user.user_id).collect();
     let direct = json!({"type": "direct", "to": to, "content": "@**all**"});
     let id = owner.post("/messages", direct).await.ok()["id"].as_i64().unwrap();
@@ -265,7 +264,7 @@ async fn permissions_of_scheduled_messages_are_checked_on_create_update_and_deli
         "scheduled_delivery_timestamp": START + 60});
     ada.post(add, &direct).await.ok();
     // The permission has been removed since the message was scheduled.
-    set_realm_group(&server, "direct_message_permission_group", SystemGroup::Nobody).await;
+    server.set_realm_group("direct_message_permission_group", SystemGroup::Nobody).await;
     ada.post(add, &direct).await.error(
         400,
         "BAD_REQUEST",

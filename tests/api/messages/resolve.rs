@@ -1,7 +1,6 @@
 //! Resolving topics, and the notices about it and about moves.
 
 use super::{Place, contents, edit, message, subscribe};
-use crate::channels::set_realm_group;
 use crate::harness::Client;
 use serde_json::json;
 use teamchat::domain::groups::system::SystemGroup;
@@ -95,9 +94,9 @@ async fn resolving_has_its_own_permission() {
             "General chat cannot be marked as resolved",
         );
     }
-    set_realm_group(&server, "can_move_messages_between_topics_group", SystemGroup::Nobody).await;
+    server.set_realm_group("can_move_messages_between_topics_group", SystemGroup::Nobody).await;
     retitle(&ada, id, "✔ lunch").await.ok();
-    set_realm_group(&server, "can_resolve_topics_group", SystemGroup::Nobody).await;
+    server.set_realm_group("can_resolve_topics_group", SystemGroup::Nobody).await;
     let refused = retitle(&ada, id, "lunch").await;
     refused.error(400, "BAD_REQUEST", "You don't have permission to resolve topics.");
     retitle(&ada, id, "✔ dinner").await.error(

@@ -1,7 +1,7 @@
 //! `POST /users/me/subscriptions`.
 
 use super::{members, subscribe};
-use crate::channels::{NO_PERMISSION, channel, channel_with, names, private_channel, set_realm_group};
+use crate::channels::{NO_PERMISSION, channel, channel_with, names, private_channel};
 use crate::harness::TestServer;
 use serde_json::{Value, json};
 use teamchat::domain::groups::system::SystemGroup;
@@ -86,8 +86,8 @@ async fn a_channel_that_is_there_stays_as_it_is() {
         ("topics_policy", json!("disable_empty_topic")),
         ("can_delete_any_message_group", json!(group)),
     ] {
-        set_realm_group(&server, "can_create_private_channel_group", SystemGroup::Nobody).await;
-        set_realm_group(&server, "can_set_topics_policy_group", SystemGroup::Nobody).await;
+        server.set_realm_group("can_create_private_channel_group", SystemGroup::Nobody).await;
+        server.set_realm_group("can_set_topics_policy_group", SystemGroup::Nobody).await;
         let joined = subscribe(&ada, "verona", json!({name: value})).await.ok();
         assert_eq!(joined["subscribed"], json!({ada.user_id.to_string(): ["verona"]}), "{name}");
         ada.delete("/users/me/subscriptions", json!({"subscriptions": ["verona"]})).await.ok();
@@ -182,7 +182,7 @@ async fn channels_to_which_others_may_not_be_subscribed_are_unauthorized_too() {
     let server = TestServer::start().await;
     let (ada, bob) = (server.member("ada").await, server.member("bob").await);
     server.channel("square", &[&ada]).await;
-    set_realm_group(&server, "can_add_subscribers_group", SystemGroup::Administrators).await;
+    server.set_realm_group("can_add_subscribers_group", SystemGroup::Administrators).await;
     let mut parameters = json!({"subscriptions": [{"name": "square"}], "principals": [bob.user_id]});
     let error = ada.post("/users/me/subscriptions", &parameters).await;
     error.error(400, "BAD_REQUEST", "Insufficient permission");
@@ -209,7 +209,7 @@ async fn permissions_to_subscribe_others() {
         }),
     )
     .await;
-    set_realm_group(&server, "can_add_subscribers_group", SystemGroup::Moderators).await;
+    server.set_realm_group("can_add_subscribers_group", SystemGroup::Moderators).await;
     let others = json!({"principals": [guest.user_id]});
     let (status, code, msg) = NO_PERMISSION;
     subscribe(&bob, "public", others.clone()).await.error(status, code, msg);
