@@ -73,7 +73,7 @@ async fn muting_is_refused_as_published() {
     assert_eq!(state["muted_users"], json!([{"id": bob.user_id, "timestamp": START}]));
     // Users whom a guest cannot access are unknown to them.
     let guest = server.guest("guest").await;
-    server.sql("INSERT INTO group_setting VALUES ('realm', 1, 'can_access_all_users_group', 6)").await;
+    server.restrict_guests().await;
     guest.post(&path(bob.user_id), ()).await.error(400, "BAD_REQUEST", "No such user");
 }
 

@@ -295,7 +295,7 @@ async fn guests_receive_events_of_accessible_users() {
     let (ada, bob) = (server.member("ada").await, server.member("bob").await);
     let guest = server.guest("guest").await;
     server.channel("garden", &[&ada, &guest]).await;
-    server.sql("INSERT INTO group_setting VALUES ('realm', 1, 'can_access_all_users_group', 6)").await;
+    server.restrict_guests().await;
     let mut events = guest.register(json!({"event_types": ["presence"]})).await;
     ping(&ada, "active").await;
     ping(&bob, "active").await;
@@ -320,7 +320,7 @@ async fn users_who_become_accessible_have_a_presence_of_the_last_14_days() {
     let guest = server.guest("guest").await;
     server.channel("attic", &[&ada]).await;
     server.channel("cellar", &[&bob]).await;
-    server.sql("INSERT INTO group_setting VALUES ('realm', 1, 'can_access_all_users_group', 6)").await;
+    server.restrict_guests().await;
     ping(&bob, "active").await;
     server.clock.advance(1);
     ping(&ada, "active").await;

@@ -158,7 +158,7 @@ async fn inaccessible_senders_are_unnamed() {
     // Bob is not in the channel.
     let message = bob.send(general, "food", "pizza").await;
     let poll = bob.send(general, "food", "/poll Lunch?").await;
-    server.sql("INSERT INTO group_setting VALUES ('realm', 1, 'can_access_all_users_group', 6)").await;
+    server.restrict_guests().await;
     for (id, said) in [(message, "said"), (poll, "sent")] {
         let mut parameters = of(id);
         parameters["scheduled_delivery_timestamp"] = json!(START + 7200);

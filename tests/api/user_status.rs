@@ -181,7 +181,7 @@ async fn guests_receive_events_of_accessible_users() {
     let (ada, bob) = (server.member("ada").await, server.member("bob").await);
     let guest = server.guest("guest").await;
     server.channel("garden", &[&ada, &guest]).await;
-    server.sql("INSERT INTO group_setting VALUES ('realm', 1, 'can_access_all_users_group', 6)").await;
+    server.restrict_guests().await;
     let mut events = guest.register(json!({"event_types": ["user_status"]})).await;
     for client in [&ada, &bob] {
         client.post("/users/me/status", &[("status_text", "here")]).await.ok();
@@ -207,7 +207,7 @@ async fn newly_accessible_users_are_emitted_completely() {
     let (ada, bob) = (server.member("ada").await, server.member("bob").await);
     let guest = server.guest("guest").await;
     server.channel("garden", &[&owner, &guest]).await;
-    server.sql("INSERT INTO group_setting VALUES ('realm', 1, 'can_access_all_users_group', 6)").await;
+    server.restrict_guests().await;
     for client in [&ada, &bob] {
         client.post("/users/me/status", &[("status_text", "here"), ("emoji_name", "car")]).await.ok();
         client.post("/users/me/presence", &[("status", "active")]).await.ok();

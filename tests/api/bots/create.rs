@@ -4,6 +4,7 @@ use super::{bot, client, realm_bots};
 use crate::harness::TestServer;
 use hyper::Method;
 use serde_json::{Value, json};
+use teamchat::domain::groups::system::SystemGroup;
 
 // conformance: bot-1, bot-2, bot-3
 #[tokio::test]
@@ -131,22 +132,13 @@ async fn permissions_to_create_bots_by_type() {
         let user = ada.get(&format!("/users/{}", made["user_id"]), ()).await.ok();
         assert_eq!(user["user"]["bot_type"], bot_type);
     }
-    let administrators = "(SELECT id FROM user_group WHERE name = 'role:administrators')";
-    server
-        .sql(&format!(
-            "INSERT INTO group_setting VALUES ('realm', 1, 'can_create_bots_group', {administrators})"
-        ))
-        .await;
+    server.set_realm_group("can_create_bots_group", SystemGroup::Administrators).await;
     for bot_type in [1, 3] {
         let answer = ada.post("/bots", params("x", bot_type)).await;
         answer.error(400, "BAD_REQUEST", "Insufficient permission");
     }
     ada.post("/bots", params("write-only", 2)).await.ok();
-    server
-        .sql(&format!(
-            "INSERT INTO group_setting VALUES ('realm', 1, 'can_create_write_only_bots_group', {administrators})"
-        ))
-        .await;
+    server.set_realm_group("can_create_write_only_bots_group", SystemGroup::Administrators).await;
     ada.post("/bots", params("x", 2)).await.error(400, "BAD_REQUEST", "Insufficient permission");
     for (name, bot_type) in [("one", 1), ("two", 2), ("three", 3)] {
         owner.post("/bots", params(name, bot_type)).await.ok();

@@ -133,13 +133,7 @@ async fn adding_emoji_needs_permission_and_excludes_guests() {
     let refused = "Insufficient permission";
     add(&eve, "tick_1").await.error(400, "BAD_REQUEST", refused);
     add(&ada, "tick_1").await.ok();
-    let moderators = SystemGroup::Moderators.id();
-    server
-        .sql(&format!(
-            "INSERT INTO group_setting (owner, owner_id, setting, group_id)
-             VALUES ('realm', 1, 'can_add_custom_emoji_group', {moderators})"
-        ))
-        .await;
+    server.set_realm_group("can_add_custom_emoji_group", SystemGroup::Moderators).await;
     add(&ada, "tick_2").await.error(400, "BAD_REQUEST", refused);
     // The missing permission is reported first.
     add(&ada, "tick_1").await.error(400, "BAD_REQUEST", refused);

@@ -53,6 +53,11 @@ impl TestServer {
         set.await.unwrap();
     }
 
+    /// Limits guests to users with a shared conversation.
+    pub async fn restrict_guests(&self) {
+        self.set_realm_group("can_access_all_users_group", SystemGroup::Members).await;
+    }
+
     /// The id of the notification bot.
     pub async fn notification_bot(&self) -> i64 {
         let found = self.app().writer.run(|tx| -> Result<i64, ApiError> {

@@ -142,11 +142,10 @@ async fn channels_are_those_that_the_inviter_may_add_others_to() {
 async fn groups_are_those_that_the_inviter_may_add_others_to() {
     let server = TestServer::start().await;
     let (owner, ada) = (server.owner().await, server.member("ada").await);
+    server.set_realm_group("create_multiuse_invite_group", SystemGroup::Members).await;
     server
         .sql(&format!(
-            "INSERT INTO group_setting VALUES ('realm', 1, 'create_multiuse_invite_group',
-                 (SELECT id FROM user_group WHERE name = 'role:members'));
-             INSERT INTO user_group (id, kind, name, name_key, deactivated)
+            "INSERT INTO user_group (id, kind, name, name_key, deactivated)
                  VALUES (50, 'named', 'crew', 'crew', 0), (51, 'named', 'old', 'old', 1);
              INSERT INTO user_group (id, kind) VALUES (52, 'anonymous');
              INSERT INTO user_group_member VALUES (52, {})",

@@ -3,6 +3,7 @@
 use crate::harness::{START, TestServer};
 use hyper::Method;
 use serde_json::{Value, json};
+use teamchat::domain::groups::system::SystemGroup;
 
 /// The links in a message.
 fn links_in(text: &str, origin: &str) -> Vec<String> {
@@ -146,12 +147,7 @@ async fn missing_or_forbidden_values_are_refused() {
         "BAD_REQUEST",
         "Invalid channel ID 77. No invites were sent.",
     );
-    server
-        .sql(
-            "INSERT INTO group_setting VALUES ('realm', 1, 'can_invite_users_group',
-              (SELECT id FROM user_group WHERE name = 'role:moderators'))",
-        )
-        .await;
+    server.set_realm_group("can_invite_users_group", SystemGroup::Moderators).await;
     ada.post("/invites", &params).await.error(400, "BAD_REQUEST", "Insufficient permission");
     server.moderator("mary").await.post("/invites", &params).await.ok();
 }

@@ -4,6 +4,7 @@ use super::{Page, link};
 use crate::harness::{Client, TestServer};
 use serde_json::json;
 use teamchat::commands::Command;
+use teamchat::domain::groups::system::SystemGroup;
 use teamchat::domain::limits::MAX_JOINED_BY_INVITER;
 
 /// A person joins by a link of another one, and the link of the new person.
@@ -18,12 +19,7 @@ async fn join(server: &TestServer, link_of_inviter: &str, inviter: &Client, name
 async fn joins_are_counted_along_the_chain_of_invitations() {
     let server = TestServer::start().await;
     let ada = server.member("ada").await;
-    server
-        .sql(
-            "INSERT INTO group_setting VALUES ('realm', 1, 'create_multiuse_invite_group',
-                 (SELECT id FROM user_group WHERE name = 'role:members'))",
-        )
-        .await;
+    server.set_realm_group("create_multiuse_invite_group", SystemGroup::Members).await;
     let mut last = link(&ada, json!({"invite_expires_in_minutes": null})).await;
     let of_ada = last.clone();
     // Each invites the next one.

@@ -308,10 +308,7 @@ async fn strangers_reach_no_names_and_mention_only_whom_the_asker_may() {
     let crowd = server.crowd(20).await;
     let stream_id = server.channel("quay", &crowd.iter().chain([&ada, &bob]).collect::<Vec<_>>()).await;
     server.private_channel("secret", &[&ada]).await;
-    server.set_realm_group("can_mention_many_users_group",
-        SystemGroup::Nobody,
-    )
-    .await;
+    server.set_realm_group("can_mention_many_users_group", SystemGroup::Nobody).await;
     let email = bare(&address_of(&ada, stream_id, json!({})).await);
     send(listener, &email, &mail("tides", "@**all** see #**secret** and @**Bob**")).await;
     let message = newest(&bob, 1).await.pop().unwrap();

@@ -275,7 +275,7 @@ async fn guests_do_not_learn_names() {
     let (mailbox, server) = Mailbox::with_server().await;
     let (bob, gina) = (server.member("bob").await, server.guest("gina").await);
     let channel = server.channel("general", &[&gina]).await;
-    server.sql("INSERT INTO group_setting VALUES ('realm', 1, 'can_access_all_users_group', 6)").await;
+    server.restrict_guests().await;
     bob.send(channel, "x", "@**Gina** hello").await;
     let letters = mailbox.later(&server, &gina).await;
     assert_eq!(subjects(&letters), ["#general > x"]);

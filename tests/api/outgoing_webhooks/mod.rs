@@ -359,7 +359,7 @@ async fn the_other_format_does_not_name_users_inaccessible_to_bots_of_guests() {
     ada.post("/users/me/subscriptions", subscribe).await.ok();
     // Her bots become guests too.
     owner.patch(&format!("/users/{}", ada.user_id), json!({"role": 600})).await.ok();
-    server.sql("INSERT INTO group_setting VALUES ('realm', 1, 'can_access_all_users_group', 6)").await;
+    server.restrict_guests().await;
     owner.send(general, "lunch", "@**Hook** do it").await;
     let (_, body) = hook.request();
     let name = form_urlencoded::parse(body.as_bytes()).find(|(name, _)| name == "user_name").unwrap().1;

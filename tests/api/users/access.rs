@@ -4,12 +4,6 @@ use crate::harness::{Answer, Client, START, TestServer};
 use serde_json::{Value, json};
 use teamchat::types::Role;
 
-/// Limits guests to users with a shared conversation.
-async fn restrict(server: &TestServer) {
-    let members = "INSERT INTO group_setting VALUES ('realm', 1, 'can_access_all_users_group', 6)";
-    server.sql(members).await;
-}
-
 fn unknown(user: &Client) -> Value {
     let id = user.user_id;
     json!({
@@ -62,7 +56,7 @@ async fn notices_do_not_name_users_whom_a_guest_among_their_receivers_cannot_acc
         (server.owner().await, server.administrator("adam").await, server.guest("guest").await);
     let shared = server.channel("shared", &[&adam, &guest]).await;
     let inner = server.channel("inner", &[&adam]).await;
-    restrict(&server).await;
+    server.restrict_guests().await;
     let newest = async |stream_id: i64, apply_markdown: bool| {
         let narrow = json!([{"operator": "channel", "operand": stream_id}]);
         let parameters = json!({"anchor": "newest", "num_before": 1, "num_after": 0, "narrow": narrow,
@@ -122,7 +116,7 @@ async fn refusals_do_not_name_inaccessible_users() {
     server.channel("general", &[&bob, &guest]).await;
     // Known from a conversation.
     let talk = ada.send_direct(&[&guest], "hello").await;
-    restrict(&server).await;
+    server.restrict_guests().await;
     let hidden = server.member("hidden").await;
     for gone in [&ada, &bob, &hidden] {
         owner.delete(&format!("/users/{}", gone.user_id), ()).await.ok();
@@ -175,7 +169,7 @@ async fn guests_access_users_of_shared_conversations() {
     let all = guest.post("/register", &whole).await.ok();
     assert_eq!(names(&all["realm_users"]), ["Owner", "Ada", "Bob", "Guest", "Helper"]);
 
-    restrict(&server).await;
+    server.restrict_guests().await;
     let all = guest.post("/register", &whole).await.ok();
     assert_eq!(names(&all["realm_users"]), ["Unknown user", "Ada", "Unknown user", "Guest", "Helper"]);
     let mut stand_in = unknown(&bob);
@@ -260,7 +254,7 @@ async fn inaccessible_emails_behave_like_unknown_ones() {
     let general = server.channel("general", &[&ada, &guest]).await;
     bob.post("/users/me/presence", json!({"status": "active", "ping_only": true})).await.ok();
     bob.send(general, "greetings", "hello").await;
-    restrict(&server).await;
+    server.restrict_guests().await;
     let of_unknown = answers_about(&guest, "nobody@example.com").await;
     for email in ["bob@example.com", "Bob@EXAMPLE.com"] {
         assert_eq!(answers_about(&guest, email).await, of_unknown);
@@ -278,7 +272,7 @@ async fn guests_receive_presence_of_accessible_users_only() {
     let (owner, ada, bob) = (server.owner().await, server.member("ada").await, server.member("bob").await);
     let guest = server.guest("guest").await;
     server.channel("general", &[&owner, &ada, &guest]).await;
-    restrict(&server).await;
+    server.restrict_guests().await;
     let register = json!({"event_types": ["realm_user"]});
     let partial = json!({
         "event_types": ["realm_user"],
@@ -315,7 +309,7 @@ async fn guests_write_to_accessible_users_only() {
     let (ada, bob) = (server.member("ada").await, server.member("bob").await);
     let guest = server.guest("guest").await;
     let bot = server.bot("helper", &ada).await;
-    restrict(&server).await;
+    server.restrict_guests().await;
     let msg = "You do not have permission to access some of the recipients.";
     let direct = |to: &[&Client]| {
         let to: Vec<i64> = to.iter().map(|user| user.user_id).collect();
@@ -348,7 +342,7 @@ async fn events_do_not_name_users_inaccessible_to_guests() {
     let (owner, ada) = (server.owner().await, server.member("ada").await);
     let guest = server.guest("guest").await;
     let general = server.channel("general", &[&ada, &guest]).await;
-    restrict(&server).await;
+    server.restrict_guests().await;
     let register = json!({"event_types": ["message", "reaction", "typing"],
         "client_capabilities": {"stream_typing_notifications": true}});
     let (mut of_guest, mut of_ada) = (guest.register(&register).await, ada.register(&register).await);
@@ -399,7 +393,7 @@ async fn events_do_not_name_users_inaccessible_to_bots_of_guests() {
     let helper = server.user("helper", Role::Guest, Some(&guest), None).await;
     let open = server.channel("open", &[&owner]).await;
     server.sql(&format!("UPDATE stream SET is_web_public = 1 WHERE stream_id = {open}")).await;
-    restrict(&server).await;
+    server.restrict_guests().await;
     let mut queue = helper.register(json!({"event_types": ["message"]})).await;
     let id = owner.send(open, "greetings", "hello @**Helper**").await;
     let events = queue.expect_kinds(&["message"]).await;
@@ -419,7 +413,7 @@ async fn read_receipts_list_accessible_users_only() {
         user.post("/messages/flags", json!({"op": "add", "flag": "read", "messages": [id]})).await.ok();
     }
     unsubscribe(&bob, "general", &[&bob]).await;
-    restrict(&server).await;
+    server.restrict_guests().await;
     let readers = async |client: &Client| {
         client.get(&format!("/messages/{id}/read_receipts"), ()).await.ok()["user_ids"].clone()
     };
@@ -434,7 +428,7 @@ async fn a_guest_does_not_see_how_strangers_are() {
     let (ada, bob) = (server.member("ada").await, server.member("bob").await);
     let guest = server.guest("guest").await;
     server.channel("general", &[&ada, &guest]).await;
-    restrict(&server).await;
+    server.restrict_guests().await;
     let types = json!({"event_types": ["presence", "user_status", "typing"]});
     let mut queue = guest.register(&types).await;
     let statuses = json!({"status": "active", "ping_only": true});
@@ -474,7 +468,7 @@ async fn access_events_reproduce_state() {
     server.channel("general", &[&owner, &ada, &guest]).await;
     server.channel("elsewhere", &[&owner, &bob, &other]).await;
     bob.patch("/settings", json!({"email_address_visibility": 2})).await.ok();
-    restrict(&server).await;
+    server.restrict_guests().await;
     // Strangers are in groups and settings too, by their ids.
     let named = json!({"direct_members": [ada.user_id, bob.user_id], "direct_subgroups": []});
     owner.patch("/realm", json!({"can_create_groups": {"new": named}})).await.ok();

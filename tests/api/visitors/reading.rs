@@ -29,7 +29,7 @@ async fn a_page_that_members_read_before_tells_others_no_more_of_its_senders() {
         assert_eq!(shown(owner).await, json!([id, "Ada", "ada@example.com", drawn]));
         assert_eq!(shown(visitor).await, json!([id, "Ada", hidden, drawn]));
     }
-    server.sql("INSERT INTO group_setting VALUES ('realm', 1, 'can_access_all_users_group', 6)").await;
+    server.restrict_guests().await;
     let unknown = json!([id, "Unknown user", hidden, "/static/images/unknown-user-avatar.png"]);
     for _ in 0..3 {
         assert_eq!(shown(owner).await, json!([id, "Ada", "ada@example.com", drawn]));

@@ -338,7 +338,7 @@ async fn hidden_objects_behave_like_unknown_ones() {
     let fixture = NarrowFixture::new().await;
     let (server, ids) = (&fixture.server, &fixture.ids);
     let (outsider, guest) = (outsider(server).await, server.guest("guest").await);
-    server.sql("INSERT INTO group_setting VALUES ('realm', 1, 'can_access_all_users_group', 6)").await;
+    server.restrict_guests().await;
     let board = stream_id(&fixture.ada, "board").await;
     let unread = json!(ids[9]);
     let messages = |operator| (operator, unread.clone(), json!(999_999));

@@ -77,7 +77,7 @@ async fn senders_have_the_email_that_a_guest_is_shown() {
     let (ada, bob, guest) =
         (server.member("ada").await, server.member("bob").await, server.guest("guest").await);
     server.channel("general", &[&ada, &guest]).await;
-    server.sql("INSERT INTO group_setting VALUES ('realm', 1, 'can_access_all_users_group', 6)").await;
+    server.restrict_guests().await;
     let shown = format!("user{}@bots.invalid", bob.user_id);
     let id = bob.user_id.to_string();
     let cases = [
