@@ -5,7 +5,7 @@
 use crate::authority::{Answer, Authority, Files, NAME, address_of, exchange, request, secure, with};
 use crate::doctor::examine;
 use crate::ports::ReservedPort;
-use crate::program::{Serving, command, words};
+use crate::program::{Serving, command, create_owner, words};
 use crate::requirements::program_or_skip;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -14,7 +14,6 @@ use hyper::body::Bytes;
 use hyper::{Request, Version};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use serde_json::Value;
-use std::io::Write;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -27,7 +26,6 @@ const PAGE: &str = include_str!("../../docs/reverse-proxies.md");
 const UPSTREAM: &str = "127.0.0.1:9991";
 
 const EMAIL: &str = "ada@example.com";
-const PASSWORD: &str = "correct horse battery";
 
 /// The first block of the page in a language.
 fn block(language: &str) -> &'static str {
@@ -104,6 +102,7 @@ struct Proxied {
     authority: Authority,
     address: SocketAddr,
     authorization: String,
+    password: String,
     folder: tempfile::TempDir,
 }
 
@@ -135,9 +134,10 @@ impl Proxied {
             assert!(end.is_none(), "{program}: {end:?}: {}", log());
             tokio::task::yield_now().await;
         }
-        let key = account["api_key"].as_str().unwrap();
+        let (key, password) = (account["api_key"].as_str().unwrap(), account["password"].as_str().unwrap());
         let authorization = format!("Basic {}", STANDARD.encode(format!("{EMAIL}:{key}")));
-        Some(Self { proxy, serving, authority, address, authorization, folder })
+        let password = password.to_owned();
+        Some(Self { proxy, serving, authority, address, authorization, password, folder })
     }
 
     fn url(&self, path: &str) -> String {
@@ -201,7 +201,7 @@ impl Proxied {
     }
 
     async fn addresses_are_those_of_clients(&self) {
-        assert_eq!(self.log_in("127.0.0.2", PASSWORD).await, 200);
+        assert_eq!(self.log_in("127.0.0.2", &self.password).await, 200);
         assert_eq!(self.log_in("127.0.0.3", "wrong").await, 401);
         assert_eq!(self.log_in("127.0.0.3", "wrong").await, 401);
         assert_eq!(self.addresses("login").await, [("127.0.0.2".to_owned(), 1)]);
@@ -278,16 +278,6 @@ impl Drop for Proxied {
         let _gone = self.proxy.kill();
         let _gone = self.proxy.wait();
     }
-}
-
-/// Creates the owner in a new database, and returns what the command prints.
-fn create_owner(folder: &Path) -> Value {
-    let mut create =
-        command(&["user", "create", "--email", EMAIL, "--full-name", "Ada", "--role", "owner", "--json"]);
-    create.arg("--password-stdin").arg("--db").arg(folder.join("chat.sqlite"));
-    let mut child = create.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-    child.stdin.take().unwrap().write_all(PASSWORD.as_bytes()).unwrap();
-    serde_json::from_slice(&child.wait_with_output().unwrap().stdout).unwrap()
 }
 
 #[tokio::test]

@@ -1,17 +1,15 @@
 //! Secrets are in no line of the log, and in no entry of the audit log.
 
 use crate::authority::{Answer, address_of, request, send_plain, with};
-use crate::program::{Serving, command};
+use crate::program::{Serving, command, create_owner};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use http_body_util::Full;
 use hyper::Request;
 use hyper::body::Bytes;
 use serde_json::Value;
-use std::io::Write;
 use std::net::SocketAddr;
 use std::path::Path;
-use std::process::Stdio;
 
 const EMAIL: &str = "ada@example.com";
 
@@ -203,18 +201,11 @@ impl Server {
 async fn secrets_are_in_neither_log() {
     let folder = tempfile::tempdir().unwrap();
     let db = folder.path().join("chat.sqlite");
-    let password = "zQfirstxKfirst";
-    let mut create =
-        command(&["user", "create", "--email", EMAIL, "--full-name", "Ada", "--role", "owner", "--json"]);
-    create.arg("--password-stdin").arg("--db").arg(&db);
-    let mut child = create.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-    child.stdin.take().unwrap().write_all(password.as_bytes()).unwrap();
-    let account: Value = serde_json::from_slice(&child.wait_with_output().unwrap().stdout).unwrap();
-
+    let account = create_owner(folder.path());
     let flags = ["--listen", "127.0.0.1:0", "--log", "info,teamchat=trace"];
     let serving = Serving::start(folder.path(), &flags);
     let address = address_of(&serving.origin());
-    let key = account["api_key"].as_str().unwrap();
+    let (key, password) = (account["api_key"].as_str().unwrap(), account["password"].as_str().unwrap());
     let authorization = format!("Basic {}", STANDARD.encode(format!("{EMAIL}:{key}")));
     let secrets = vec![password.to_owned(), key.to_owned()];
     let mut server = Server { serving, address, authorization, secrets };

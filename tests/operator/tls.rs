@@ -1,7 +1,7 @@
 //! `--tls-cert` and `--tls-key`: requests with and without TLS, replaced files, and files that cannot be used.
 
 use crate::authority::{Authority, NAME, address_of, request, send_plain, with};
-use crate::program::{Serving, command, words};
+use crate::program::{Serving, command, create_owner, words};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use hyper::Version;
@@ -11,23 +11,12 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 use tokio::io::AsyncReadExt;
 
-/// Creates an account, and returns its API key and password.
-fn account(folder: &Path) -> (String, String) {
-    let created =
-        command(&["user", "create", "--email", "ada@example.com", "--full-name", "Ada", "--json", "--db"])
-            .arg(folder.join("chat.sqlite"))
-            .output()
-            .unwrap();
-    let created: Value = serde_json::from_slice(&created.stdout).unwrap();
-    (created["api_key"].as_str().unwrap().to_owned(), created["password"].as_str().unwrap().to_owned())
-}
-
 #[tokio::test]
 async fn every_address_speaks_tls_and_redirects_what_does_not() {
     let folder = tempfile::tempdir().unwrap();
     let authority = Authority::new();
     let files = authority.issue(folder.path(), &[NAME], 90);
-    let (_, password) = account(folder.path());
+    let owner = create_owner(folder.path());
     let arguments = [&["--listen", "127.0.0.1:0,127.0.0.1:0"][..], &files.flags()].concat();
     let serving = Serving::start(folder.path(), &arguments);
     let origins = serving.origins();
@@ -45,7 +34,7 @@ async fn every_address_speaks_tls_and_redirects_what_does_not() {
             assert_eq!((settings.status, settings.version), (200, version));
             assert_eq!(settings.headers["strict-transport-security"], "max-age=31536000");
             assert_eq!(settings.json()["realm_url"], site.as_str());
-            let form = [("username", "ada@example.com"), ("password", password.as_str())];
+            let form = [("username", "ada@example.com"), ("password", owner["password"].as_str().unwrap())];
             let login = request("POST", &format!("{site}/accounts/login/"), &form);
             let login = authority.send(address, version, login).await;
             let cookies: Vec<&str> =
@@ -213,10 +202,11 @@ async fn a_replaced_certificate_is_for_new_connections() {
     let folder = tempfile::tempdir().unwrap();
     let authority = Authority::new();
     let files = authority.issue(folder.path(), &[NAME], 90);
-    let (key, _) = account(folder.path());
+    let owner = create_owner(folder.path());
     let serving = Serving::start(folder.path(), &[&["--listen", "127.0.0.1:0"][..], &files.flags()].concat());
     let address = address_of(&serving.origin());
-    let credentials = format!("Basic {}", STANDARD.encode(format!("ada@example.com:{key}")));
+    let key = format!("ada@example.com:{}", owner["api_key"].as_str().unwrap());
+    let credentials = format!("Basic {}", STANDARD.encode(key));
     let authority = Arc::new(authority);
     let ask = |version: Version, method: &str, path: &str, form: &[(&str, &str)]| {
         let url = format!("https://{NAME}:{}/api/v1{path}", address.port());
