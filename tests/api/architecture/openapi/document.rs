@@ -1,6 +1,6 @@
 //! The text of the description: paths with their operations, schemas, responses.
 
-use super::types::Members;
+use super::members::Members;
 use super::{Api, Parameter, SourceRoute, errors, read, text_of};
 use crate::harness::description::yaml;
 use serde_json::{Map, Value, json};

@@ -4,7 +4,7 @@
 //! that observes it. With `TEAMCHAT_SEEN_ERRORS`, a run of all tests writes the observed codes into the file named there,
 //! and the test below compares the list with it; with `INSTA_UPDATE=always` it updates the list.
 
-use super::types::Members;
+use super::members::Members;
 use crate::harness::generated::is_blessing;
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,6 +1,6 @@
 //! Schemas that are generated from tables of the source instead of its types: settings and permissions.
 
-use super::types::Members;
+use super::members::Members;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use teamchat::api::setting_params;

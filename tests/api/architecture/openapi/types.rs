@@ -1,9 +1,9 @@
 //! JSON schemas of types of the source, following the attributes of serde.
 
 use super::super::source::{SourceFile, is_for_tests};
-use super::Parameter;
+use super::members::{Members, one_of};
 use super::tables::{described_effect, forms_of_settings, permissions};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use syn::visit::{self, Visit};
 use teamchat::domain::groups::permission::Permission;
@@ -46,67 +46,6 @@ pub enum Use {
     Written,
     /// Members are read by the server.
     Read,
-}
-
-/// The members of an object.
-#[derive(Clone, Default)]
-pub struct Members {
-    properties: Map<String, Value>,
-    required: Vec<Value>,
-    /// The schema of other members, if there can be any.
-    additional: Option<Value>,
-}
-
-impl Members {
-    /// Adds a member.
-    pub fn add(&mut self, name: &str, schema: Value, is_required: bool) {
-        self.properties.insert(name.to_owned(), schema);
-        if is_required {
-            self.required.push(name.into());
-        }
-    }
-
-    /// The schema of a member.
-    pub fn property(&self, name: &str) -> Value {
-        self.properties[name].clone()
-    }
-
-    /// The members as parameters.
-    pub fn into_parameters(self) -> Vec<Parameter> {
-        let required = self.required;
-        let parameter = |(name, schema): (String, Value)| Parameter {
-            required: required.iter().any(|known| *known == *name),
-            name,
-            schema,
-        };
-        self.properties.into_iter().map(parameter).collect()
-    }
-
-    /// Adds those of another object.
-    pub fn extend(&mut self, other: &Self, is_required: bool) {
-        self.properties.extend(other.properties.clone());
-        if is_required {
-            self.required.extend(other.required.iter().cloned());
-        }
-        if other.additional.is_some() {
-            self.additional.clone_from(&other.additional);
-        }
-    }
-
-    /// The schema of the object.
-    pub fn schema(self) -> Value {
-        let mut schema = json!({"type": "object"});
-        if !self.required.is_empty() {
-            schema["required"] = self.required.into();
-        }
-        if !self.properties.is_empty() {
-            schema["properties"] = self.properties.into();
-        }
-        if let Some(additional) = self.additional {
-            schema["additionalProperties"] = additional;
-        }
-        schema
-    }
 }
 
 /// All types of the source, and the schemas of those that were asked for.
@@ -543,14 +482,6 @@ fn describe(schema: &mut Value, attributes: &[syn::Attribute]) {
     if !docs.is_empty() {
         schema["description"] = docs.into();
     }
-}
-
-/// An object in one of several forms.
-pub fn one_of(mut forms: Vec<Members>) -> Value {
-    if forms.len() == 1 {
-        return forms.remove(0).schema();
-    }
-    json!({"anyOf": forms.into_iter().map(Members::schema).collect::<Vec<_>>()})
 }
 
 fn is_unit(kind: &syn::Type) -> bool {
