@@ -2,6 +2,7 @@
 //! later ones on arrival; clients hide them.
 
 use crate::api::resource::{Resource, State, StatePart, StateRequest};
+use crate::auth::Ctx;
 use crate::domain::access::messages::{Ranges, contains};
 use crate::domain::access::users::Accessible;
 use crate::domain::limits::MAX_MUTED_MESSAGES;
@@ -9,10 +10,10 @@ use crate::domain::messages::events::FlagsChanged;
 use crate::domain::messages::read_state;
 use crate::domain::messages::viewer::MessageViewer;
 use crate::domain::rows::user::UserRow;
-use crate::domain::{subscriptions, users};
+use crate::domain::{access, subscriptions, users};
 use crate::events::{Audience, uniform_event};
-use crate::http::{ApiError, ApiResult, Caller, Reply, Route, USER, User};
-use crate::store::Tx;
+use crate::http::{ApiError, ApiResult, Call, Caller, Reply, Route, USER, User};
+use crate::store::{Snapshot, Tx};
 use crate::types::{MessageId, RecipientId, UserId};
 use hyper::Method;
 use rusqlite::Connection;
@@ -23,9 +24,12 @@ pub const RESOURCE: Resource = Resource { name: "muted_users", routes, state: ST
 
 const STATE: &[StatePart] = &[StatePart { name: "muted_users", fetch: state }];
 
+/// Number of messages that a job marks as read between two looks at its time.
+const STEP: usize = 500;
+
 fn routes() -> Vec<Route> {
     vec![
-        Route::write(Method::POST, "/users/me/muted_users/{muted_user_id}", USER, mute_user),
+        Route::call(Method::POST, "/users/me/muted_users/{muted_user_id}", USER, mute_user),
         Route::write(Method::DELETE, "/users/me/muted_users/{muted_user_id}", USER, unmute_user),
     ]
 }
@@ -55,22 +59,35 @@ pub struct MuteParams {
 }
 
 /// `POST /users/me/muted_users/{muted_user_id}`: mutes a user and marks their messages as read.
-fn mute_user(tx: &mut Tx<'_>, caller: &User, params: MuteParams) -> ApiResult<Reply> {
-    if params.muted_user_id == caller.user_id {
+async fn mute_user(call: Call<User>, params: MuteParams) -> ApiResult<Reply> {
+    let muted_user_id = params.muted_user_id;
+    if muted_user_id == call.caller.user_id {
         return Err(ApiError::bad_request("Cannot mute self"));
     }
-    let muted = find_mutable(tx, caller, params.muted_user_id)?;
-    let now = tx.now();
-    let is_new = tx
-        .prepare_cached(
-            "INSERT OR IGNORE INTO muted_user (user_id, muted_user_id, date_muted) VALUES (?1, ?2, ?3)",
-        )?
-        .execute((caller.user_id, muted.user_id, now))?;
-    if is_new == 0 {
-        return Err(ApiError::bad_request("User already muted"));
-    }
-    mark_sender_read(tx, caller, muted.user_id)?;
-    emit_and_reply(tx, caller.user_id)
+    // The sender may have many messages, of which none is unread.
+    let (caller, now) = (Caller::clone(&call.caller), call.app.clock.seconds());
+    let find = move |snapshot: &Snapshot<'_>| -> ApiResult<(Vec<MessageId>, MessageId)> {
+        find_mutable(snapshot, &caller, muted_user_id)?;
+        let viewer = MessageViewer::new(Ctx::new(snapshot, &caller, now));
+        Ok((unread_of_sender(&viewer, muted_user_id)?, subscriptions::next_message_id(snapshot)?))
+    };
+    let quota_owner = call.caller.quota_owner();
+    let (mut unread, next) = call.app.read_quickly_or_slowly(Some(quota_owner), find).await?;
+    let job = move |tx: &mut Tx<'_>, caller: &User| {
+        let muted = find_mutable(tx, caller, muted_user_id)?;
+        let is_new = tx
+            .prepare_cached(
+                "INSERT OR IGNORE INTO muted_user (user_id, muted_user_id, date_muted) VALUES (?1, ?2, ?3)",
+            )?
+            .execute((caller.user_id, muted.user_id, tx.now()))?;
+        if is_new == 0 {
+            return Err(ApiError::bad_request("User already muted"));
+        }
+        unread.extend(sent_since(tx, muted.user_id, next)?);
+        mark_read(tx, Caller::clone(caller), unread)?;
+        emit_and_reply(tx, caller.user_id)
+    };
+    call.write(job).await
 }
 
 /// `DELETE /users/me/muted_users/{muted_user_id}`: unmutes a user. Their messages stay read.
@@ -116,33 +133,54 @@ fn list_muted(connection: &Connection, user_id: UserId) -> rusqlite::Result<Vec<
         .collect()
 }
 
-/// Marks the unread messages of a sender as read for the caller, of the newest [`MAX_MUTED_MESSAGES`], and emits that.
-fn mark_sender_read(tx: &mut Tx<'_>, caller: &Caller, sender_id: UserId) -> ApiResult<()> {
+/// Marks messages as read for the caller, of those that the caller received, and emits that: the newest, as many as fit into this
+/// job, and the others in jobs of their own.
+fn mark_read(tx: &mut Tx<'_>, caller: Caller, mut ids: Vec<MessageId>) -> ApiResult<()> {
+    let mut budget = tx.budget("muted_messages");
     let mut changed = Vec::new();
-    for (recipient_id, ids) in unread_of_sender(tx, caller, sender_id)? {
-        changed.extend(read_state::mark_read(tx, caller.user_id, recipient_id, &ids)?);
+    while !ids.is_empty() && budget.next_step() {
+        let step = ids.split_off(ids.len().saturating_sub(STEP));
+        let by_conversation = received(&MessageViewer::new(tx.ctx(&caller)), &step)?;
+        for (recipient_id, ids) in by_conversation {
+            changed.extend(read_state::mark_read(tx, caller.user_id, recipient_id, &ids)?);
+        }
     }
     if !changed.is_empty() {
         changed.sort_unstable();
         tx.emit(FlagsChanged::new(true, "read", &changed, None), Audience::user(caller.user_id));
     }
+    if !ids.is_empty() {
+        tx.then(move |tx| mark_read(tx, caller, ids));
+    }
     Ok(())
 }
 
-/// The caller's unread messages of a sender by conversation, ascending. One scan over the sender's messages from the
-/// newest to the caller's first unread one, however many conversations there are, or to the limit.
-fn unread_of_sender(
-    tx: &Tx<'_>,
-    caller: &Caller,
-    sender_id: UserId,
+/// The messages that the viewer received, of some, by conversation.
+fn received(
+    viewer: &MessageViewer<'_>,
+    ids: &[MessageId],
 ) -> ApiResult<HashMap<RecipientId, Vec<MessageId>>> {
     let mut found: HashMap<RecipientId, Vec<MessageId>> = HashMap::new();
-    let unread = unread_ranges(tx, caller, sender_id)?;
+    for &id in ids {
+        if let Some(recipient_id) = access::messages::recipient_of(viewer.connection, id)?
+            && viewer.has_received(recipient_id, id)?
+        {
+            found.entry(recipient_id).or_default().push(id);
+        }
+    }
+    Ok(found)
+}
+
+/// The viewer's unread messages of a sender, of the newest [`MAX_MUTED_MESSAGES`], ascending. One scan over the sender's messages
+/// from the newest to the viewer's first unread one, however many conversations there are, or to the limit.
+fn unread_of_sender(viewer: &MessageViewer<'_>, sender_id: UserId) -> ApiResult<Vec<MessageId>> {
+    let mut found = Vec::new();
+    let unread = unread_ranges(viewer, sender_id)?;
     let Some(first) = unread.values().filter_map(|ranges| ranges.first()).map(|range| *range.start()).min()
     else {
         return Ok(found);
     };
-    let mut statement = tx.prepare_cached(
+    let mut statement = viewer.connection.prepare_cached(
         "SELECT id, recipient_id FROM message INDEXED BY message_sender WHERE sender_id = ?1 AND id >= ?2
          ORDER BY id DESC LIMIT ?3",
     )?;
@@ -150,22 +188,34 @@ fn unread_of_sender(
     while let Some(row) = rows.next()? {
         let (id, recipient_id): (MessageId, RecipientId) = (row.get(0)?, row.get(1)?);
         if unread.get(&recipient_id).is_some_and(|ranges| contains(ranges, id)) {
-            found.entry(recipient_id).or_default().push(id);
+            found.push(id);
         }
     }
-    for ids in found.values_mut() {
-        ids.reverse();
-    }
+    found.reverse();
     Ok(found)
 }
 
-/// The ids that the caller received and has not read, by conversation: of their channels, and of direct conversations
+/// The messages of a sender from an id on, ascending.
+fn sent_since(
+    connection: &Connection,
+    sender_id: UserId,
+    first: MessageId,
+) -> rusqlite::Result<Vec<MessageId>> {
+    connection
+        .prepare_cached(
+            "SELECT id FROM message INDEXED BY message_sender WHERE sender_id = ?1 AND id >= ?2 ORDER BY id",
+        )?
+        .query_map((sender_id, first), |row| row.get(0))?
+        .collect()
+}
+
+/// The ids that the viewer received and has not read, by conversation: of their channels, and of direct conversations
 /// with the sender.
-fn unread_ranges(tx: &Tx<'_>, caller: &Caller, sender_id: UserId) -> ApiResult<HashMap<RecipientId, Ranges>> {
-    let viewer = MessageViewer::new(tx.ctx(caller));
-    let channels = subscriptions::own(tx, caller.user_id)?.into_iter().map(|own| own.recipient_id);
+fn unread_ranges(viewer: &MessageViewer<'_>, sender_id: UserId) -> ApiResult<HashMap<RecipientId, Ranges>> {
+    let user_id = viewer.caller.user_id;
+    let channels = subscriptions::own(viewer.connection, user_id)?.into_iter().map(|own| own.recipient_id);
     let mut unread = HashMap::new();
-    for recipient_id in channels.chain(common_conversations(tx, caller.user_id, sender_id)?) {
+    for recipient_id in channels.chain(common_conversations(viewer.connection, user_id, sender_id)?) {
         let (conversation, read) = (viewer.conversation(recipient_id)?, viewer.read_set(recipient_id)?);
         let gaps: Ranges =
             conversation.received.iter().flat_map(|received| read.gaps(received.clone())).collect();

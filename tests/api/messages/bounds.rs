@@ -102,6 +102,36 @@ async fn groups_that_a_message_mentions_are_read_together() {
     bob.post("/messages", refused).await.error(400, "BAD_REQUEST", msg);
 }
 
+/// Otherwise a user who mutes and unmutes another again and again delays all other changes.
+#[tokio::test]
+async fn muting_a_user_again_reads_none_of_their_messages_in_the_writer() {
+    let server = TestServer::start().await;
+    let (ada, bob, cleo) =
+        (server.member("ada").await, server.member("bob").await, server.member("cleo").await);
+    let garden = server.channel("garden", &[&ada, &bob, &cleo]).await;
+    // The first unread message is older than all messages of the muted user.
+    cleo.send(garden, "lunch", "hello").await;
+    let id = bob.send(garden, "lunch", "hello").await;
+    let path = format!("/users/me/muted_users/{}", bob.user_id);
+    let counter = count_steps(&server).await;
+    let steps = async || {
+        ada.post(&path, ()).await.ok();
+        ada.delete(&path, ()).await.ok();
+        counter.store(0, Ordering::Relaxed);
+        ada.post(&path, ()).await.ok();
+        let steps = counter.load(Ordering::Relaxed);
+        ada.delete(&path, ()).await.ok();
+        steps
+    };
+    let before = steps().await;
+    server.add_copies(id, 5_000).await;
+    let read = json!({"anchor": "oldest", "num_before": 0, "num_after": 5_000, "op": "add", "flag": "read",
+        "narrow": [["sender", "bob@example.com"]]});
+    ada.post("/messages/flags/narrow", read).await.ok();
+    let after = steps().await;
+    assert!(after < before + 5_000, "{after} steps with 5,000 messages more, {before} without");
+}
+
 #[tokio::test]
 async fn adding_subgroups_takes_linear_time() {
     let server = TestServer::start().await;
