@@ -221,3 +221,22 @@ async fn exports_fail_without_space_and_with_a_stop() {
         (&json!(START), &json!(false))
     );
 }
+
+/// The last job can fail too, for example on a full disk.
+#[tokio::test]
+async fn an_archive_that_cannot_be_stored_is_a_failed_export() {
+    let server = TestServer::start().await;
+    let owner = server.owner().await;
+    let broken = "CREATE TRIGGER broken BEFORE UPDATE OF content_id ON realm_export";
+    server.sql(&format!("{broken} BEGIN SELECT RAISE(FAIL, 'broken'); END")).await;
+    owner.post("/export/realm", ()).await.ok();
+    settled(&server).await;
+    let failed = list(&owner).await;
+    assert_eq!((&failed[0]["failed_timestamp"], &failed[0]["pending"]), (&json!(START), &json!(false)));
+    let msg = "Export failed, nothing to delete";
+    owner.delete("/export/realm/1", ()).await.error(400, "BAD_REQUEST", msg);
+    // The archive is deleted like an upload that was not finished.
+    server.clock.advance(10 * 60);
+    settled(&server).await;
+    assert_eq!(server.column("SELECT count(*) FROM upload_piece").await, ["0"]);
+}

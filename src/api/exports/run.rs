@@ -56,20 +56,20 @@ pub async fn run_due(app: Arc<App>) -> ApiResult<Option<i64>> {
 async fn run(app: &Arc<App>, row: ExportRow) -> ApiResult<()> {
     let id = row.id;
     app.writer.run(move |tx| Ok::<_, ApiError>(sql::set_started(tx, id, tx.now())?)).await?;
-    match write(app, &row).await {
+    let done = match write(app, &row).await {
         Ok((content_id, written)) => {
             let content = ArchiveContent { content_id, path: new_path(), size: written.size };
             app.writer.run(move |tx| succeed(tx, &row, &content, &written.sha256)).await
         }
-        Err(error) => {
-            tracing::warn!(export = id, %error, "an export failed");
-            let fail = move |tx: &mut Tx<'_>| {
-                sql::set_failed(tx, id, tx.now())?;
-                emit_changed(tx)
-            };
-            app.writer.run(fail).await
-        }
-    }
+        Err(error) => Err(error),
+    };
+    let Err(error) = done else { return Ok(()) };
+    tracing::warn!(export = id, %error, "an export failed");
+    let fail = move |tx: &mut Tx<'_>| {
+        sql::set_failed(tx, id, tx.now())?;
+        emit_changed(tx)
+    };
+    app.writer.run(fail).await
 }
 
 /// Writes an archive. A blocking thread reads the snapshot and compresses; here the chunks go to the writer, one job each, so
