@@ -276,6 +276,10 @@ async fn addresses_that_may_not_join_are_refused_at_every_door() {
     for email in ["x@yopmail.com", "x@ｙopmail.com", "x@yopmail。com"] {
         assert_eq!(register(email).await, 400, "{email}");
     }
+    // A restriction to no domains changes nothing.
+    owner.delete("/realm/domains/example.org", ()).await.ok();
+    owner.patch("/realm", json!({"emails_restricted_to_domains": true})).await.ok();
+    assert_eq!(register("x@yopmail.com").await, 400);
     owner.patch("/realm", json!({"disallow_disposable_email_addresses": false})).await.ok();
     assert_eq!(register("x@yopmail.com").await, 302);
     assert_eq!(sink.next().await.to, "x@yopmail.com");
