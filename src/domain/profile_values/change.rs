@@ -51,7 +51,7 @@ pub fn render_all(ctx: Ctx<'_>, changes: Vec<ValueChange>) -> ApiResult<Rendered
     let render = |change: ValueChange| {
         limit.check()?;
         let field = load_editable(&ctx, ctx.caller, change.id)?;
-        let value = rules::check(&ctx, &field, &change.value)?;
+        let value = rules::check(&ctx, ctx.caller, &field, &change.value)?;
         let value = value.filter(|_| field.r#type.is_rendered());
         let html = value.map(|value| render_description(ctx, "", &value)).transpose()?;
         Ok((change, html))
@@ -68,7 +68,7 @@ pub fn set(tx: &mut Tx<'_>, caller: &Caller, user_id: UserId, changes: RenderedC
     let mut checked = Vec::with_capacity(changes.0.len());
     for (change, html) in changes.0 {
         let field = load_editable(tx, caller, change.id)?;
-        let value = rules::check(tx, &field, &change.value)?;
+        let value = rules::check(tx, caller, &field, &change.value)?;
         checked.retain(|(other, _): &(ProfileField, _)| other.id != field.id);
         checked.push((field, value.map(|value| (value, html))));
     }

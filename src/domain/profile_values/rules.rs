@@ -1,5 +1,7 @@
 //! Rules for the values of profile fields, by type.
 
+use crate::auth::Caller;
+use crate::domain::access::users::Accessible;
 use crate::domain::limits::MAX_PROFILE_FIELD_USERS;
 use crate::domain::profile_fields::field::{FieldType, ProfileField, is_url};
 use crate::domain::{limits, rows};
@@ -44,13 +46,18 @@ const MAX_LONG_LENGTH: usize = 500;
 const MAX_URL_LENGTH: usize = 2000;
 
 /// Checks a value and returns the text to store; `None` if it is empty, which deletes the value.
-pub fn check(connection: &Connection, field: &ProfileField, value: &NewValue) -> ApiResult<Option<String>> {
+pub fn check(
+    connection: &Connection,
+    caller: &Caller,
+    field: &ProfileField,
+    value: &NewValue,
+) -> ApiResult<Option<String>> {
     let text = match value {
         NewValue::Null => return Ok(None),
         NewValue::Text(text) if text.trim().is_empty() => return Ok(None),
         NewValue::UserIds(ids) if ids.is_empty() => return Ok(None),
         NewValue::UserIds(ids) if field.r#type == FieldType::User => {
-            return check_people(connection, ids).map(Some);
+            return check_people(connection, caller, ids).map(Some);
         }
         NewValue::UserIds(_) => return Err(invalid(field, "is not a string")),
         NewValue::Text(text) => text,
@@ -80,7 +87,7 @@ pub fn check(connection: &Connection, field: &ProfileField, value: &NewValue) ->
         FieldType::User => {
             let ids: Vec<UserId> =
                 serde_json::from_str(text).map_err(|_| ApiError::bad_request("User IDs is not a list"))?;
-            return if ids.is_empty() { Ok(None) } else { check_people(connection, &ids).map(Some) };
+            return if ids.is_empty() { Ok(None) } else { check_people(connection, caller, &ids).map(Some) };
         }
     }
     Ok(Some(text.clone()))
@@ -97,13 +104,15 @@ fn invalid(field: &ProfileField, what: &str) -> ApiError {
     ApiError::bad_request(format!("{} {what}", field.name))
 }
 
-/// Checks that the ids are of active people and returns them as JSON.
-fn check_people(connection: &Connection, ids: &[UserId]) -> ApiResult<String> {
+/// Checks that the ids are of active people whom the caller can access, and returns them as JSON.
+fn check_people(connection: &Connection, caller: &Caller, ids: &[UserId]) -> ApiResult<String> {
     limits::check("users in a profile field", ids.len(), MAX_PROFILE_FIELD_USERS)?;
+    let accessible = Accessible::to(connection, caller)?;
     let mut unknown = Vec::new();
     let mut found = Vec::new();
     for id in ids {
-        match rows::user::by_id(connection, *id)?.filter(|user| !user.is_system_bot) {
+        let user = rows::user::by_id(connection, *id)?;
+        match user.filter(|user| !user.is_system_bot && accessible.contains(*id)) {
             Some(user) => found.push(user),
             None => unknown.push(id.to_string()),
         }

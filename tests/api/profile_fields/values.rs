@@ -194,6 +194,26 @@ async fn each_type_has_its_values() {
     refused.error(400, "BAD_REQUEST", "This endpoint does not accept bot requests.");
 }
 
+/// Otherwise the errors would reveal whether a user is active, and a person.
+#[tokio::test]
+async fn guests_name_only_people_whom_they_can_access() {
+    let server = TestServer::start().await;
+    let (owner, guest) = (server.owner().await, server.guest("guest").await);
+    let (ada, bob, gone) =
+        (server.member("ada").await, server.member("bob").await, server.member("gone").await);
+    server.sql(&format!("UPDATE user SET is_active = 0 WHERE user_id = {}", gone.user_id)).await;
+    server.channel("garden", &[&ada, &guest]).await;
+    let people = field(&owner, json!({"name": "Mentor", "field_type": 6})).await;
+    set(&guest, people, json!([bob.user_id])).await.ok();
+    server.restrict_guests().await;
+    set(&guest, people, json!([ada.user_id, guest.user_id])).await.ok();
+    for hidden in [bob.user_id, gone.user_id, 999] {
+        let msg = format!("Invalid user IDs: {hidden}");
+        set(&guest, people, json!([ada.user_id, hidden])).await.error(400, "BAD_REQUEST", &msg);
+    }
+    set(&bob, people, json!([ada.user_id])).await.ok();
+}
+
 // conformance: profile-18
 #[tokio::test]
 async fn some_fields_are_filled_in_by_administrators() {
