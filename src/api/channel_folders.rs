@@ -148,6 +148,9 @@ fn update_folder(tx: &mut Tx<'_>, params: UpdateParams, rendered: Option<String>
         folder.rendered_description = rendered;
     }
     folder.is_archived = params.is_archived.unwrap_or(folder.is_archived);
+    if folder == before {
+        return Ok(());
+    }
     let is_renamed = folder.name != before.name;
     let is_unarchived = before.is_archived && !folder.is_archived;
     // The names of archived folders can be used again.

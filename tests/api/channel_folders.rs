@@ -122,6 +122,8 @@ async fn folders_are_changed_part_by_part() {
     owner.patch(&path(id), &change).await.ok();
     owner.patch(&path(id), ()).await.ok();
     events.expect_nothing().await;
+    let changes = "SELECT count(*) FROM audit_entry WHERE action = 'item_changed'";
+    assert_eq!(server.column(changes).await, ["1"]);
     assert_eq!(folders(&owner, false).await, json!([]));
     let archived = folders(&owner, true).await;
     assert_eq!((&archived[0]["is_archived"], &archived[0]["name"]), (&json!(true), &json!("backend")));
