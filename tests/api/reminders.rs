@@ -258,6 +258,21 @@ async fn reminders_quote_the_message_as_it_is() {
     assert!(said.ends_with("```quote\nafter\n```"), "{said}");
 }
 
+/// Messages of members have less HTML than those of administrators.
+// conformance: remind-16
+#[tokio::test]
+async fn a_message_that_became_too_long_is_quoted_as_it_was() {
+    let server = TestServer::start().await;
+    let (owner, ada) = (server.owner().await, server.member("ada").await);
+    let message = owner.send_direct(&[&ada], "before").await;
+    remind(&ada, of(message)).await;
+    let long = "\u{1f600}".repeat(9_900);
+    owner.patch(&format!("/messages/{message}"), json!({"content": long})).await.ok();
+    let said = said_to(&server, &ada).await;
+    assert!(said.ends_with("```quote\nbefore\n```"), "{said}");
+    assert_eq!(reminders(&ada).await, json!([]));
+}
+
 // conformance: remind-17
 #[tokio::test]
 async fn reminders_due_during_downtime_are_sent() {

@@ -58,18 +58,19 @@ async fn deliver(app: &App, row: ReminderRow) -> ApiResult<()> {
     job.await
 }
 
-/// Renders the reminder with the current message, or as it was created if the user can no longer see the message.
+/// Renders the reminder with the current message, or as it was created if the user can no longer see the message, or if the HTML
+/// of the current one is too long for a message of the user.
 fn prepare(connection: &Connection, row: &ReminderRow, now: i64) -> ApiResult<BotMessage> {
     let caller = rows::user::caller(connection, row.user_id)?;
-    let content = match MessageViewer::new(Ctx::new(connection, &caller, now)).find(row.message_id) {
-        Ok(message) => text::of_message(connection, &caller, &message, &row.note)?,
-        Err(error) if error.is_transient() => return Err(error),
-        Err(_) => row.content.clone(),
-    };
-    BotMessage::new(
-        Ctx::new(connection, &caller, now),
-        &row.origin,
-        direct_address(connection, row.user_id)?,
-        content,
-    )
+    let ctx = Ctx::new(connection, &caller, now);
+    let address = direct_address(connection, row.user_id)?;
+    let render = |content: String| BotMessage::new(ctx, &row.origin, address.clone(), content);
+    let current = MessageViewer::new(ctx)
+        .find(row.message_id)
+        .and_then(|message| text::of_message(connection, &caller, &message, &row.note))
+        .and_then(render);
+    match current {
+        Err(error) if !error.is_transient() => render(row.content.clone()),
+        current => current,
+    }
 }
