@@ -248,9 +248,7 @@ mod tests {
     fn with(path: &str, text: &str) -> Vec<(&'static str, String)> {
         let kept = CRATE.iter().filter(|(known, _)| *known != path);
         let planted = [(path, text)];
-        let planted = kept
-            .chain(&planted)
-            .map(|(path, text)| SourceFile { path: (*path).to_owned(), text: (*text).to_owned() });
+        let planted = kept.chain(&planted).map(|(path, text)| SourceFile::new(*path, *text));
         let files: Vec<SourceFile> = planted.collect();
         violations(&files).into_iter().map(|violation| (violation.rule, violation.what)).collect()
     }
@@ -297,10 +295,7 @@ mod tests {
         files.retain(|(path, _)| !["api/mod.rs", "domain/realm.rs"].contains(path));
         files.push(("api/mod.rs", "pub mod channels; pub mod drafts; pub use drafts::routes;"));
         files.push(("domain/realm.rs", "use crate::api::routes; pub fn name() { routes() }"));
-        let files: Vec<SourceFile> = files
-            .iter()
-            .map(|(path, text)| SourceFile { path: (*path).to_owned(), text: (*text).to_owned() })
-            .collect();
+        let files: Vec<SourceFile> = files.iter().map(|(path, text)| SourceFile::new(*path, *text)).collect();
         let found = violations(&files);
         assert!(found.iter().any(|one| one.rule == ORDER && one.what == expected), "{found:?}");
     }
@@ -349,10 +344,7 @@ mod tests {
         files.push(("api/mod.rs", "pub mod channels; pub mod drafts; pub mod events;"));
         files.push(("api/events.rs", "pub const ALL: u8 = 0;"));
         files.push(("api/drafts.rs", "use super::events::ALL;"));
-        let files: Vec<SourceFile> = files
-            .iter()
-            .map(|(path, text)| SourceFile { path: (*path).to_owned(), text: (*text).to_owned() })
-            .collect();
+        let files: Vec<SourceFile> = files.iter().map(|(path, text)| SourceFile::new(*path, *text)).collect();
         let found = violations(&files);
         assert!(found.iter().any(|one| one.rule == RESOURCES && one.what == expected), "{found:?}");
     }
@@ -364,10 +356,8 @@ mod tests {
             files.retain(|(path, _)| !["api/mod.rs", "api/drafts.rs"].contains(path));
             files.push(("api/mod.rs", "pub mod channels; pub mod drafts; pub mod resource;"));
             files.extend([("api/resource.rs", resource), ("api/drafts.rs", draft)]);
-            let files: Vec<SourceFile> = files
-                .iter()
-                .map(|(path, text)| SourceFile { path: (*path).to_owned(), text: (*text).to_owned() })
-                .collect();
+            let files: Vec<SourceFile> =
+                files.iter().map(|(path, text)| SourceFile::new(*path, *text)).collect();
             violations(&files).into_iter().map(|one| (one.rule, one.what)).collect::<Vec<_>>()
         };
         assert_eq!(found("pub struct Resource;", "use super::resource::Resource;"), []);
@@ -398,10 +388,7 @@ mod tests {
         let mut all: Vec<(&str, &str)> = CRATE.to_vec();
         all.retain(|(path, _)| !path.starts_with("types/"));
         all.extend([("types/mod.rs", parent), ("types/ids.rs", child)]);
-        let all: Vec<SourceFile> = all
-            .iter()
-            .map(|(path, text)| SourceFile { path: (*path).to_owned(), text: (*text).to_owned() })
-            .collect();
+        let all: Vec<SourceFile> = all.iter().map(|(path, text)| SourceFile::new(*path, *text)).collect();
         let found = violations(&all);
         assert!(found.len() == 1 && found[0].what.starts_with(files), "{found:?}");
     }

@@ -27,7 +27,7 @@ fn nothing_of_ours_has_a_second_name() {
     let mut found = Vec::new();
     for folder in ["src", "crates", "tests", "benches"] {
         for file in files_below(folder) {
-            let aliases = Aliases::of(&file.parse()).into_iter();
+            let aliases = Aliases::of(file.tree()).into_iter();
             found.extend(aliases.map(|alias| format!("{folder}/{}: {alias}", file.path)));
         }
     }

@@ -104,7 +104,7 @@ impl Modules {
             if file.path != "main.rs" {
                 module.file.clone_from(&file.path);
             }
-            reader.visit_file(&file.parse());
+            reader.visit_file(file.tree());
         }
         let mut modules = Self { by_path: reader.modules, imports: Vec::new(), used: BTreeSet::new() };
         let found: Vec<(Import, Target)> =
@@ -245,7 +245,7 @@ fn parent(module: &str) -> &str {
 fn files_for_tests(files: &[SourceFile]) -> BTreeSet<String> {
     let mut modules = Vec::new();
     for file in files {
-        for item in &file.parse().items {
+        for item in &file.tree().items {
             if let syn::Item::Mod(module) = item
                 && module.content.is_none()
                 && is_for_tests(&module.attrs)

@@ -70,11 +70,8 @@ fn has_test(snapshot: &Path, sources: &[SourceFile]) -> bool {
 
 #[test]
 fn a_snapshot_of_a_test_that_is_gone_is_found() {
-    let source = |path: &str| SourceFile {
-        path: path.to_owned(),
-        text: "fn every_route() { insta::assert_snapshot!(all); insta::assert_snapshot!(\"named\", all) }"
-            .to_owned(),
-    };
+    let text = "fn every_route() { insta::assert_snapshot!(all); insta::assert_snapshot!(\"named\", all) }";
+    let source = |path: &str| SourceFile::new(path, text);
     let tests = [source("api/routes.rs"), source("api/http/mod.rs")];
     let is_asserted = |snapshot: &str| has_test(Path::new(snapshot), &tests);
     assert!(is_asserted("api/snapshots/api__routes__every_route.snap"));

@@ -1,6 +1,7 @@
 //! The source text of the program and its analysis.
 
 use proc_macro2::{TokenStream, TokenTree};
+use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
 use syn::visit::{self, Visit};
 
@@ -11,12 +12,20 @@ pub struct SourceFile {
     pub path: String,
     /// The whole text.
     pub text: String,
+    tree: OnceCell<syn::File>,
 }
 
 impl SourceFile {
+    /// A file with a path below `src` or `tests`.
+    pub fn new(path: impl Into<String>, text: impl Into<String>) -> Self {
+        Self { path: path.into(), text: text.into(), tree: OnceCell::new() }
+    }
+
     /// The syntax tree.
-    pub fn parse(&self) -> syn::File {
-        syn::parse_file(&self.text).unwrap_or_else(|error| panic!("{}: {error}", self.path))
+    pub fn tree(&self) -> &syn::File {
+        self.tree.get_or_init(|| {
+            syn::parse_file(&self.text).unwrap_or_else(|error| panic!("{}: {error}", self.path))
+        })
     }
 
     /// The module that the file is: `["api", "users", "get"]`; empty for the root of the crate.
@@ -49,14 +58,14 @@ impl SourceFile {
     /// The string literals outside of unit tests and documentation, also those in the tokens of macros.
     pub fn literals(&self) -> Vec<String> {
         let mut literals = Literals::default();
-        literals.visit_file(&self.parse());
+        literals.visit_file(self.tree());
         literals.0
     }
 
     /// The constants outside of unit tests that are string literals, also those of `impl` blocks: name and text.
     pub fn text_constants(&self) -> Vec<(String, String)> {
         let mut constants = TextConstants::default();
-        constants.visit_file(&self.parse());
+        constants.visit_file(self.tree());
         constants.0
     }
 }
@@ -154,7 +163,7 @@ fn collect(root: &Path, folder: &Path, files: &mut Vec<SourceFile>) {
             collect(root, &path, files);
         } else if path.extension().is_some_and(|extension| extension == "rs") {
             let name = path.strip_prefix(root).unwrap().to_str().unwrap().replace('\\', "/");
-            files.push(SourceFile { path: name, text: std::fs::read_to_string(&path).unwrap() });
+            files.push(SourceFile::new(name, std::fs::read_to_string(&path).unwrap()));
         }
     }
 }

@@ -8,6 +8,7 @@ use super::modules::Modules;
 use super::source::{SourceFile, files};
 use regex::{Captures, Regex};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
 use teamchat::server::WATCHED;
 use teamchat::store::Database;
 use tempfile::TempDir;
@@ -330,9 +331,11 @@ pub fn complete_statements(files: &[SourceFile]) -> Vec<Statement> {
 
 /// The string literals of a file that are whole statements.
 fn statements_of(file: &SourceFile) -> Vec<String> {
-    let statement = Regex::new(r"^(WITH|SELECT|INSERT( OR \w+)? INTO|UPDATE \w+ SET|DELETE FROM)\s").unwrap();
+    static STATEMENT: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(r"^(WITH|SELECT|INSERT( OR \w+)? INTO|UPDATE \w+ SET|DELETE FROM)\s").unwrap()
+    });
     let literals = file.literals().into_iter().map(|text| one_line(&text));
-    literals.filter(|text| statement.is_match(text)).collect()
+    literals.filter(|text| STATEMENT.is_match(text)).collect()
 }
 
 fn one_line(text: &str) -> String {
@@ -341,9 +344,9 @@ fn one_line(text: &str) -> String {
 
 /// Puts constants in the place of `{NAME}`. `None` if one is unknown.
 fn fill_in(statement: &str, constants: &BTreeMap<&str, String>) -> Option<String> {
-    let placeholder = Regex::new(r"\{(\w*)\}").unwrap();
+    static PLACEHOLDER: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\{(\w*)\}").unwrap());
     let mut complete = true;
-    let filled = placeholder.replace_all(statement, |found: &Captures<'_>| {
+    let filled = PLACEHOLDER.replace_all(statement, |found: &Captures<'_>| {
         let known = constants.get(&found[1]);
         complete &= known.is_some();
         known.cloned().unwrap_or_default()

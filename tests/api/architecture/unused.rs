@@ -30,16 +30,16 @@ fn unused(files: &[SourceFile], callers: &[SourceFile]) -> Vec<String> {
     }
     let mut found = Vec::new();
     for file in files.iter().filter(|file| !file.is_test() && !file.path.starts_with(INTERFACE)) {
-        let tree = file.parse();
+        let tree = file.tree();
         let mut public = Public::default();
-        public.visit_file(&tree);
+        public.visit_file(tree);
         for (name, kind) in public.0 {
             let is_used = called.contains(&name)
                 || of_unit_tests.iter().any(|(path, names)| *path != file.path && names.contains(&name))
                 || match kind {
                     Kind::Item => modules.is_used(&file.path, &name),
                     // It may be the type of an argument or of a result.
-                    Kind::Type => modules.is_used(&file.path, &name) || is_mentioned(&tree, &name),
+                    Kind::Type => modules.is_used(&file.path, &name) || is_mentioned(tree, &name),
                     // Methods are called without a path, so any file with the name may be a caller.
                     Kind::Method => numbers.get(&name).is_some_and(|files| *files > 1),
                 };
@@ -57,11 +57,11 @@ fn identifiers_of_unit_tests(file: &SourceFile) -> BTreeSet<String> {
         return identifiers(file);
     }
     let mut names = Names::default();
-    for item in file.parse().items {
+    for item in &file.tree().items {
         if let syn::Item::Mod(module) = item
             && is_for_tests(&module.attrs)
         {
-            names.visit_item_mod(&module);
+            names.visit_item_mod(module);
         }
     }
     names.0
@@ -196,7 +196,7 @@ impl<'ast> Visit<'ast> for Mentions<'_> {
 
 #[test]
 fn unused_public_items_are_found() {
-    let file = |path: &str, text: &str| SourceFile { path: path.to_owned(), text: text.to_owned() };
+    let file = |path: &str, text: &str| SourceFile::new(path, text);
     let files = [
         file("lib.rs", "pub mod a; pub mod b;"),
         file(

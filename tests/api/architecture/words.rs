@@ -5,6 +5,7 @@ use regex::Regex;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+use std::sync::LazyLock;
 
 /// A string literal with its escapes.
 const LITERAL: &str = r#""((?:[^"\\]|\\(?s:.))*)""#;
@@ -38,8 +39,8 @@ fn texts_of_source() -> BTreeMap<String, bool> {
 }
 
 fn parameters(text: &str) -> BTreeSet<String> {
-    let parameter = Regex::new(r"\{(\w+)\}").unwrap();
-    parameter.captures_iter(text).map(|found| found[1].to_owned()).collect()
+    static PARAMETER: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\{(\w+)\}").unwrap());
+    PARAMETER.captures_iter(text).map(|found| found[1].to_owned()).collect()
 }
 
 /// Returns the problem of an entry, if it has one.

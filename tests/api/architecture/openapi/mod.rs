@@ -141,13 +141,12 @@ fn is_error_code(text: &str) -> bool {
 /// Reads the source: types and constants first, since the rest refers to them.
 fn read() -> Api {
     let of_markdown = files_below("crates/markdown/src").into_iter();
-    let of_markdown = of_markdown.map(|file| SourceFile { path: format!("markdown/{}", file.path), ..file });
+    let of_markdown = of_markdown.map(|file| SourceFile::new(format!("markdown/{}", file.path), file.text));
     let files: Vec<SourceFile> =
         files().into_iter().chain(of_markdown).filter(|file| !file.is_test()).collect();
-    let parsed: Vec<syn::File> = files.iter().map(SourceFile::parse).collect();
     let mut api = Api::default();
-    for (file, parsed) in files.iter().zip(&parsed) {
-        api.types.read(file, parsed);
+    for file in &files {
+        api.types.read(file, file.tree());
         if file.path.starts_with("api/") {
             api.constants.extend(file.text_constants());
         }
@@ -155,8 +154,8 @@ fn read() -> Api {
             api.error_codes.extend(file.literals().into_iter().filter(|text| is_error_code(text)));
         }
     }
-    for (file, parsed) in files.iter().zip(&parsed) {
-        items::read(file, parsed, &mut api);
+    for file in &files {
+        items::read(file, file.tree(), &mut api);
     }
     api
 }
