@@ -39,7 +39,7 @@ pub fn read_tables(
     read(path, name, progress, |rows| TablesVisitor { rows, wanted, on_row })
 }
 
-/// Reads a file that is a list of rows.
+/// Reads a file that is a list of rows, or null if there are none.
 pub fn read_list(path: &Path, name: &str, progress: &Progress, on_row: &mut OnRow<'_>) -> ImportResult<()> {
     read(path, name, progress, |rows| RowsSeed { rows, table: "", on_row: Some(on_row) })
 }
@@ -265,7 +265,7 @@ impl<'de> DeserializeSeed<'de> for RowsSeed<'_, '_> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_seq(self)
+        deserializer.deserialize_option(self)
     }
 }
 
@@ -274,6 +274,14 @@ impl<'de> Visitor<'de> for RowsSeed<'_, '_> {
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a list of rows")
+    }
+
+    fn visit_none<E: Error>(self) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_seq(self)
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {

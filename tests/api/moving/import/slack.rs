@@ -325,3 +325,14 @@ fn packed_exports_are_read_and_broken_ones_named() {
     std::fs::remove_file(import.archive().join("channels.json")).unwrap();
     assert!(import.refused(&import.archive()).contains("channels.json"));
 }
+
+/// Some programs write lists without rows so.
+#[test]
+fn lists_may_be_null() {
+    let import = export();
+    for name in ["channels.json", "mpims.json", "general/2024-03-01.json"] {
+        import.write(name, "null");
+    }
+    let report = import.run(&[]);
+    assert_eq!((&report["channels"], &report["messages"]), (&json!(1), &json!(2)), "{report}");
+}
