@@ -3,10 +3,12 @@
 use crate::moving::import::error::{ImportError, ImportResult};
 use flate2::read::MultiGzDecoder;
 use std::cell::Cell;
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{ErrorKind, Read, Write};
 use std::path::{Component, Path, PathBuf};
 use std::rc::Rc;
+use unicode_normalization::UnicodeNormalization;
 
 /// The size that any archive may have when it is unpacked, and how many times larger than packed a larger one may be.
 /// Archives of messages are packed to a tenth or less, bombs to a thousandth.
@@ -123,7 +125,7 @@ impl Archive {
         for component in Path::new(name).components() {
             match component {
                 Component::CurDir => continue,
-                Component::Normal(part) => path.push(part),
+                Component::Normal(part) => path = entry_of(&path, part),
                 _ => return Err(ImportError::in_file(name, "the path leads out of the archive")),
             }
             match std::fs::symlink_metadata(&path) {
@@ -139,6 +141,18 @@ impl Archive {
         }
         Ok(Some(path))
     }
+}
+
+/// The path of a file or folder in a folder. Programs may have written its name with other, equivalent characters: those of macOS
+/// store `ü` as `u` with a mark.
+fn entry_of(folder: &Path, name: &OsStr) -> PathBuf {
+    let path = folder.join(name);
+    let Some(text) = name.to_str().filter(|text| !text.is_ascii() && path.symlink_metadata().is_err()) else {
+        return path;
+    };
+    let forms: [String; 2] = [text.nfc().collect(), text.nfd().collect()];
+    let mut paths = forms.iter().map(|form| folder.join(form));
+    paths.find(|path| path.symlink_metadata().is_ok()).unwrap_or(path)
 }
 
 /// The bytes and files that may still be unpacked.

@@ -150,6 +150,20 @@ async fn an_export_may_begin_with_a_byte_order_mark() {
     assert_eq!(messages(&ada, json!([])).await[0]["content"], "hello");
 }
 
+/// Programs of macOS write letters and their marks separately.
+#[tokio::test]
+async fn names_of_files_may_be_decomposed() {
+    let import =
+        export(&[json!({"type": "post", "post": {"team": "boats", "channel": "town-square", "user": "ada",
+        "message": "", "create_at": 1_709_280_000_123_i64, "attachments": [{"path": "1/b\u{f6}jen.txt"}]}})]);
+    import.write("data/1/bo\u{308}jen.txt", "wind");
+    import.run(&[]);
+    let server = import.serve().await;
+    let ada = client(&server, "ada@example.com").await;
+    let content = messages(&ada, json!([])).await[0]["content"].clone();
+    assert!(content.as_str().unwrap().starts_with("[b\u{f6}jen.txt](/user_uploads/1/"), "{content}");
+}
+
 #[test]
 fn broken_lines_are_named() {
     let import =

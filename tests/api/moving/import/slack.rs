@@ -336,3 +336,16 @@ fn lists_may_be_null() {
     let report = import.run(&[]);
     assert_eq!((&report["channels"], &report["messages"]), (&json!(1), &json!(2)), "{report}");
 }
+
+/// Programs of macOS write letters and their marks separately.
+#[test]
+fn names_of_folders_may_be_decomposed() {
+    let import = export();
+    let channels = json!([{"id": "C1", "name": "gr\u{fc}n", "members": ["U1"]}]);
+    import.write("channels.json", channels.to_string());
+    let sent = json!([{"type": "message", "user": "U1", "text": "hello", "ts": "1709280100.000200"}]);
+    import.write("gru\u{308}n/2024-03-01.json", sent.to_string());
+    let report = import.run(&[]);
+    // The others are in the private conversations.
+    assert_eq!(report["messages"], 4, "{report}");
+}
