@@ -242,6 +242,8 @@ fn unpack_zip(file: File, shown: &str, to: &Path, budget: &mut Budget) -> Import
         // Names are UTF-8 even where the archive does not say so.
         let name = String::from_utf8(entry.name_raw().to_vec());
         let name = name.map_err(|_| ImportError::in_file(shown, "a name of a file is not UTF-8"))?;
+        // Some programs for Windows write backslashes between folders, which the format forbids.
+        let name = if name.contains('/') { name } else { name.replace('\\', "/") };
         if entry.is_symlink() {
             return Err(ImportError::in_file(&name, "it is a link"));
         }

@@ -349,3 +349,21 @@ fn names_of_folders_may_be_decomposed() {
     // The others are in the private conversations.
     assert_eq!(report["messages"], 4, "{report}");
 }
+
+/// Some programs for Windows write them, although the format forbids it.
+#[test]
+fn packed_exports_may_have_backslashes_between_folders() {
+    let import = export();
+    let path = import.folder.path().join("archive.zip");
+    let mut zip = zip::ZipWriter::new(File::create(&path).unwrap());
+    for name in ["users.json", "channels.json", "general/2024-03-01.json"] {
+        let options = zip::write::SimpleFileOptions::default();
+        zip.start_file(format!("export/{name}").replace('/', "\\"), options).unwrap();
+        zip.write_all(&std::fs::read(import.archive().join(name)).unwrap()).unwrap();
+    }
+    zip.finish().unwrap();
+    let output = import.run_on(&path, &["--json"]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(report["messages"], 3, "{report}");
+}
