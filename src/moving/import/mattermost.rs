@@ -26,6 +26,12 @@ use std::path::{Path, PathBuf};
 /// The topic of posts without replies.
 const TOPIC: &str = "imported from mattermost";
 
+/// The reason why the accounts of people who are not in the export, such as deleted ones, are incomplete.
+const STRANGERS: &str = "these people are in posts, but not in the export; they are deactivated";
+
+/// The reason why files are left out. Exports go on if the store lacks a file.
+const MISSING: &str = "the export names them, and does not have them";
+
 #[derive(Deserialize)]
 struct Team {
     name: String,
@@ -300,19 +306,27 @@ impl Export<'_> {
         }
         for (line, row) in emoji {
             let name = row.name.to_lowercase();
-            let added = self
-                .path_of_emoji(row.image)
-                .and_then(|path| self.importer.add(Line::Emoji(EmojiLine { name, path, author: None })));
+            let path = self.path_of_emoji(row.image);
+            let added = path.and_then(|path| match path {
+                Some(path) => self.importer.add(Line::Emoji(EmojiLine { name, path, author: None })),
+                None => {
+                    self.importer.leave_out("emoji", 1, MISSING);
+                    Ok(())
+                }
+            });
             added.map_err(|error| ImportError::at(self.name, line, error))?;
         }
         Ok(())
     }
 
-    /// The path of the image of an emoji. Newer exports keep it with the attachments.
-    fn path_of_emoji(&self, image: String) -> ImportResult<String> {
-        let of_attachments = format!("data/{image}");
-        let is_there = self.archive.find(&of_attachments)?.is_some();
-        Ok(if is_there { of_attachments } else { image })
+    /// The path of the image of an emoji, if the export has it. Newer exports keep it with the attachments.
+    fn path_of_emoji(&self, image: String) -> ImportResult<Option<String>> {
+        for path in [format!("data/{image}"), image] {
+            if self.archive.find(&path)?.is_some() {
+                return Ok(Some(path));
+            }
+        }
+        Ok(None)
     }
 
     /// The name of a channel here: unique, with that of the team if there are several.
@@ -417,14 +431,32 @@ impl Export<'_> {
             let topic = self.topics.get(topic as usize).filter(|_| channel.is_some());
             let message =
                 MessageLine { topic: topic.cloned().unwrap_or_default(), channel, to, ..self.message(post) };
-            if message.content.is_empty() && message.files.is_empty() {
-                self.importer.leave_out("messages", 1, "they are empty");
-                continue;
-            }
-            let added = self.importer.add(Line::Message(message));
+            let added = self.add_message(message);
             added.map_err(|error| ImportError::at(self.name, position.line, error))?;
         }
         Ok(())
+    }
+
+    /// Adds a message, after the people of it who are not in the export. Files that the export lacks are left out.
+    fn add_message(&mut self, mut message: MessageLine) -> ImportResult<()> {
+        for file in std::mem::take(&mut message.files) {
+            if self.archive.find(&file.path)?.is_some() {
+                message.files.push(file);
+            } else {
+                self.importer.leave_out("files", 1, MISSING);
+            }
+        }
+        if message.content.is_empty() && message.files.is_empty() {
+            self.importer.leave_out("messages", 1, "they are empty");
+            return Ok(());
+        }
+        let reacting = message.reactions.iter().map(|reaction| &reaction.user);
+        for username in message.to.iter().chain([&message.sender]).chain(reacting) {
+            if !self.importer.has_user(username) {
+                self.importer.add_stranger(username, [username.as_str()], STRANGERS)?;
+            }
+        }
+        self.importer.add(Line::Message(message))
     }
 
     /// A post or reply as a message without a place.

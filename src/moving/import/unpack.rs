@@ -133,7 +133,12 @@ impl Archive {
                     return Err(ImportError::in_file(name, "it is a link"));
                 }
                 Ok(_) => {}
-                Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+                Err(error)
+                    if matches!(
+                        error.kind(),
+                        ErrorKind::NotFound | ErrorKind::NotADirectory | ErrorKind::InvalidFilename
+                    ) =>
+                {
                     return Ok(None);
                 }
                 Err(error) => return Err(ImportError::in_file(name, error)),

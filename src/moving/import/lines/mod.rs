@@ -261,6 +261,18 @@ impl<'a> Importer<'a> {
         Some(if is_unique { name.clone() } else { format!("{name}|{user_id}") })
     }
 
+    /// Adds a deactivated account for someone who is in messages, but not among the people of the archive.
+    pub fn add_stranger<'t>(
+        &mut self,
+        id: &str,
+        names: impl IntoIterator<Item = &'t str>,
+        why: &str,
+    ) -> ImportResult<()> {
+        self.leave_out("accounts", 1, why);
+        let (id, full_name) = (id.to_owned(), names::person_or_unnamed(names));
+        self.add_user(UserLine { id, full_name, active: false, ..UserLine::default() })
+    }
+
     /// Lets only moderators post in a channel.
     pub fn restrict_posting(&mut self, channel: &str) -> ImportResult<()> {
         let Some(known) = self.channels.get(&fold(channel)) else { return Ok(()) };

@@ -33,6 +33,9 @@ pub const MARKS: &[&str] = &["rocketchat_message.bson"];
 /// The topic of messages outside of threads and discussions.
 const TOPIC: &str = "Imported from Rocket.Chat";
 
+/// The reason why the accounts of senders who are not in the dump, such as deleted people, are incomplete.
+const STRANGERS: &str = "these people are in messages, but not in the dump; they are deactivated";
+
 /// The members of rooms that are used.
 const ROOM: &[&str] = &[
     "_id",
@@ -407,7 +410,9 @@ impl Dump<'_> {
             return Ok(());
         }
         if !self.importer.has_user(sender) {
-            self.add_stranger(sender, document.get("u").unwrap_or(&Value::Null))?;
+            let of_message = document.get("u").unwrap_or(&Value::Null);
+            let names = [text(of_message, "name"), text(of_message, "username"), sender];
+            self.importer.add_stranger(sender, names, STRANGERS)?;
         }
         let (channel, of_room, to) = match self.rooms.get(text(document, "rid")) {
             Some(Room::Channel(name, topic)) => (Some(name.clone()), topic.clone(), Vec::new()),
@@ -475,22 +480,6 @@ impl Dump<'_> {
             ..MessageLine::default()
         };
         self.importer.add(Line::Message(line))
-    }
-
-    /// Adds a deactivated account for the sender of a message who is not in the dump, such as a deleted person.
-    fn add_stranger(&mut self, id: &str, of_message: &Value) -> ImportResult<()> {
-        let names = [text(of_message, "name"), text(of_message, "username"), id];
-        self.importer.leave_out(
-            "accounts",
-            1,
-            "these people are in messages, but not in the dump; they are deactivated",
-        );
-        self.importer.add(Line::User(UserLine {
-            id: id.to_owned(),
-            full_name: names::person_or_unnamed(names),
-            active: false,
-            ..UserLine::default()
-        }))
     }
 
     /// Replaces `@username` by mentions.

@@ -164,6 +164,68 @@ async fn names_of_files_may_be_decomposed() {
     assert!(content.as_str().unwrap().starts_with("[b\u{f6}jen.txt](/user_uploads/1/"), "{content}");
 }
 
+fn post(other: Value) -> Value {
+    let post = json!({"team": "boats", "channel": "town-square", "user": "ada", "message": "x",
+        "create_at": 1_709_280_000_000_i64});
+    json!({"type": "post", "post": with(post, other)})
+}
+
+/// Accounts that were deleted for good are not among the people of an export.
+#[tokio::test]
+async fn posts_of_people_who_are_not_in_the_export_are_kept() {
+    let direct = json!({"channel_members": ["ada", "fay"], "user": "ada", "message": "psst",
+        "create_at": 1_709_280_000_009_i64});
+    let reply = json!({"user": "guy", "message": "so long", "create_at": 1_709_280_000_002_i64});
+    let import = export(&[
+        post(json!({"user": "eve", "message": "good bye", "replies": [reply]})),
+        post(
+            json!({"reactions": [{"user": "eve", "emoji_name": "tada"}, {"user": "hal", "emoji_name": "tada"}],
+            "create_at": 1_709_280_000_005_i64}),
+        ),
+        json!({"type": "direct_post", "direct_post": direct}),
+    ]);
+    let report = import.run(&[]);
+    assert_eq!((&report["users"], &report["messages"]), (&json!(7), &json!(4)), "{report}");
+    let why = "these people are in posts, but not in the export; they are deactivated";
+    let left_out = json!({"what": "accounts", "count": 4, "why": why});
+    assert!(report["left_out"].as_array().unwrap().contains(&left_out), "{report}");
+    let server = import.serve().await;
+    let ada = client(&server, "ada@example.com").await;
+    let seen = messages(&ada, json!([])).await;
+    let sent: Vec<(&str, &str)> = seen
+        .iter()
+        .map(|one| (one["sender_full_name"].as_str().unwrap(), one["content"].as_str().unwrap()))
+        .collect();
+    assert_eq!(sent, [("eve", "good bye"), ("guy", "so long"), ("ADA X", "x"), ("ADA X", "psst")]);
+    assert_eq!(seen[2]["reactions"].as_array().unwrap().len(), 2);
+    let query = "SELECT full_name FROM user WHERE NOT is_active AND NOT is_system_bot ORDER BY full_name";
+    assert_eq!(server.column(query).await, ["eve", "fay", "guy", "hal"]);
+}
+
+/// Mattermost goes on with an export if its store of files lacks one.
+#[tokio::test]
+async fn files_that_the_export_lacks_are_left_out() {
+    let long = format!("1/{}.txt", "x".repeat(300));
+    let import = export(&[
+        post(json!({"attachments": [{"path": "gone.txt"}, {"path": "20240301/list.txt"}]})),
+        post(json!({"message": "", "attachments": [{"path": long}]})),
+        json!({"type": "emoji", "emoji": {"name": "buoy", "image": "exported_emoji/gone/image"}}),
+    ]);
+    let report = import.run(&[]);
+    assert_eq!((&report["messages"], &report["attachments"]), (&json!(1), &json!(1)), "{report}");
+    assert_eq!(report["others"]["emoji"], 1, "{report}");
+    let left = report["left_out"].as_array().unwrap();
+    let why = "the export names them, and does not have them";
+    for (what, count) in [("files", 2), ("emoji", 1)] {
+        assert!(left.contains(&json!({"what": what, "count": count, "why": why})), "{report}");
+    }
+    assert!(left.contains(&json!({"what": "messages", "count": 1, "why": "they are empty"})), "{report}");
+    let server = import.serve().await;
+    let ada = client(&server, "ada@example.com").await;
+    let content = messages(&ada, json!([])).await[0]["content"].clone();
+    assert!(content.as_str().unwrap().starts_with("x\n[list.txt](/user_uploads/1/"), "{content}");
+}
+
 #[test]
 fn broken_lines_are_named() {
     let import =
