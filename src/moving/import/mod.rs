@@ -74,7 +74,7 @@ impl Format {
         match self {
             Self::Zulip => zulip::MARKS,
             Self::Slack => slack::MARKS,
-            Self::Mattermost => &["export.json", "data"],
+            Self::Mattermost => &["export.json", "data", "exported_emoji"],
             Self::RocketChat => rocketchat::MARKS,
             Self::Json => lines::MARKS,
         }

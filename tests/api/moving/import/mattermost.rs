@@ -136,6 +136,16 @@ async fn exports_of_one_team_have_owners() {
     assert_eq!(roles, ["100", "400", "600"]);
 }
 
+/// Exports of the old command line, which have no `data` folder, may have any name.
+#[test]
+fn a_folder_of_emoji_is_not_the_archive() {
+    let import = export(&[]);
+    let archive = import.archive();
+    std::fs::rename(archive.join("export.json"), archive.join("town.jsonl")).unwrap();
+    std::fs::remove_dir_all(archive.join("data")).unwrap();
+    assert_eq!(import.run(&[])["others"]["emoji"], 1);
+}
+
 /// Posts are read again, at their place in the file.
 #[tokio::test]
 async fn an_export_may_begin_with_a_byte_order_mark() {
