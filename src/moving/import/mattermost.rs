@@ -3,6 +3,7 @@
 //! The file is read twice: first people, channels, and the places of posts; then each post and each reply from its place, by time.
 //! Replies have the topic of their post.
 
+use crate::moving::import::blocks;
 use crate::moving::import::error::{ImportError, ImportResult};
 use crate::moving::import::json;
 use crate::moving::import::json::{Position, TIMES, nullable};
@@ -468,10 +469,9 @@ impl Export<'_> {
             content_type: None,
         };
         let text = match post.message.trim() {
-            "" => text_of_blocks(&post.props),
             // Its text is written in italics.
-            text if post.kind == "me" => format!("/me {}", text.trim_matches('*')),
-            _ => post.message,
+            text if post.kind == "me" && !text.is_empty() => format!("/me {}", text.trim_matches('*')),
+            _ => with_blocks(post.message, &post.props),
         };
         MessageLine {
             sender: post.user,
@@ -491,16 +491,24 @@ impl Export<'_> {
     }
 }
 
-/// The text of a post of an integration that has blocks only.
-fn text_of_blocks(props: &Value) -> String {
-    let blocks = props.get("attachments").and_then(Value::as_array);
-    let text = |block: &Value| {
-        let part = |name: &str| block.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
-        let parts: Vec<&str> = ["pretext", "title", "text"].into_iter().filter_map(part).collect();
-        if parts.is_empty() { part("fallback").unwrap_or_default().to_owned() } else { parts.join("\n") }
+/// The text of a post, and those of the blocks of an integration that it does not contain.
+fn with_blocks(text: String, props: &Value) -> String {
+    let block = |block: &Value| {
+        let part = |name: &str| {
+            let text = block.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
+            text.map(str::to_owned)
+        };
+        let texts = ["pretext", "title", "text"].into_iter().filter_map(part);
+        let fields = blocks::fields(block.get("fields").unwrap_or(&Value::Null), "**");
+        let parts: Vec<String> = texts.chain(fields).collect();
+        if parts.is_empty() { part("fallback").unwrap_or_default() } else { parts.join("\n") }
     };
-    let texts = blocks.into_iter().flatten().map(text).filter(|text| !text.is_empty());
-    texts.collect::<Vec<_>>().join("\n\n")
+    let all = props.get("attachments").and_then(Value::as_array).into_iter().flatten();
+    let mut texts: Vec<String> = all.map(block).filter(|block| !text.contains(block.as_str())).collect();
+    if !text.trim().is_empty() {
+        texts.insert(0, text);
+    }
+    texts.join("\n\n")
 }
 
 /// A topic from the beginning of a post.

@@ -4,6 +4,7 @@
 //! it is complete and checked. A killed import leaves files that the next one to the same path removes. Archives are read
 //! as a stream, row by row (`json`), and rendered in batches on all processors (`message`).
 
+mod blocks;
 mod descriptions;
 mod earlier;
 mod error;

@@ -12,6 +12,7 @@ mod rich_text;
 mod text;
 
 use crate::domain::emoji::short_names;
+use crate::moving::import::blocks;
 use crate::moving::import::error::{ImportError, ImportResult};
 use crate::moving::import::json;
 use crate::moving::import::lines::model::{
@@ -348,13 +349,7 @@ impl Slack<'_> {
             self.importer.leave_out("messages", 1, "they have no sender");
             return Ok(());
         };
-        let mut content = rich_text::to_markdown(&message.blocks, &self.names)
-            .unwrap_or_else(|| to_markdown(message.text.as_deref().unwrap_or_default(), &self.names));
-        if content.is_empty() {
-            let blocks = message.attachments.iter().map(|block| self.block(block));
-            let texts = std::iter::once(rich_text::texts(&message.blocks, &self.names)).chain(blocks);
-            content = texts.filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n\n");
-        }
+        let mut content = self.content(&message);
         if matches!(subtype, "me_message" | "sh_room_created" | "bot_add") {
             content = format!("/me {content}");
         }
@@ -395,10 +390,28 @@ impl Slack<'_> {
         self.importer.add(Line::Message(line))
     }
 
+    /// The text of a message, and of what programs added to it. Previews of links are left out if there is a text.
+    fn content(&self, message: &SlackMessage) -> String {
+        let text = rich_text::to_markdown(&message.blocks, &self.names)
+            .unwrap_or_else(|| to_markdown(message.text.as_deref().unwrap_or_default(), &self.names));
+        let mut texts = vec![text];
+        let is_empty = texts[0].is_empty();
+        if is_empty {
+            texts.push(rich_text::texts(&message.blocks, &self.names));
+        }
+        let shown = message.attachments.iter().filter(|block| is_empty || !block.is_preview());
+        let blocks = shown.map(|block| self.block(block));
+        let added: Vec<String> = blocks.filter(|block| !texts[0].contains(block.as_str())).collect();
+        texts.extend(added);
+        texts.retain(|text| !text.is_empty());
+        texts.join("\n\n")
+    }
+
     /// The text of a block of a program.
     fn block(&self, block: &SlackAttachment) -> String {
-        let parts = [&block.pretext, &block.title, &block.text];
-        let parts: Vec<&str> = parts.iter().filter_map(|part| part.as_deref()).collect();
+        let parts = [&block.pretext, &block.title, &block.text].into_iter().flatten().cloned();
+        let parts = parts.chain(blocks::fields(&block.fields, "*"));
+        let parts: Vec<String> = parts.filter(|part| !part.is_empty()).collect();
         if !parts.is_empty() {
             return to_markdown(&parts.join("\n"), &self.names);
         }

@@ -153,7 +153,7 @@ pub struct SlackFile {
     pub user: Option<String>,
 }
 
-/// A block that a program added to a message.
+/// A block that a program added to a message, a message that was passed on, or the preview of a link.
 #[derive(Debug, Deserialize)]
 pub struct SlackAttachment {
     pub fallback: Option<String>,
@@ -162,6 +162,21 @@ pub struct SlackAttachment {
     pub title: Option<String>,
     #[serde(default)]
     pub blocks: Value,
+    /// The address that is shown by a preview, or of the message that was passed on.
+    pub from_url: Option<String>,
+    pub app_unfurl_url: Option<String>,
+    /// True for a message that was passed on.
+    #[serde(default, deserialize_with = "nullable")]
+    pub is_share: bool,
+    #[serde(default)]
+    pub fields: Value,
+}
+
+impl SlackAttachment {
+    /// True for the preview of a link of the text.
+    pub fn is_preview(&self) -> bool {
+        !self.is_share && (self.from_url.is_some() || self.app_unfurl_url.is_some())
+    }
 }
 
 /// The time of a message, without the rest of it.

@@ -180,6 +180,18 @@ fn post(other: Value) -> Value {
     json!({"type": "post", "post": with(post, other)})
 }
 
+#[tokio::test]
+async fn blocks_are_added_to_the_text_of_a_post() {
+    let fields = json!([{"title": "Branch", "value": "main", "short": true}, {"title": "Tries", "value": 3}]);
+    let blocks = json!([{"title": "Build", "text": "passed", "fields": fields}, {"fallback": "deployed"}]);
+    let import = export(&[post(json!({"message": "deployed", "props": {"attachments": blocks}}))]);
+    import.run(&[]);
+    let server = import.serve().await;
+    let ada = client(&server, "ada@example.com").await;
+    let expected = "deployed\n\nBuild\npassed\n**Branch**: main\n**Tries**: 3";
+    assert_eq!(messages(&ada, json!([])).await[0]["content"], expected);
+}
+
 /// Accounts that were deleted for good are not among the people of an export.
 #[tokio::test]
 async fn posts_of_people_who_are_not_in_the_export_are_kept() {

@@ -1,0 +1,19 @@
+//! Blocks that programs add to their messages in Slack and Mattermost.
+
+use serde_json::Value;
+
+/// The fields of a block, a line each: a title between the `bold` marks, and a value.
+pub fn fields(fields: &Value, bold: &str) -> Vec<String> {
+    let part = |field: &Value, name: &str| match field.get(name) {
+        None | Some(Value::Null) => String::new(),
+        Some(Value::String(text)) => text.trim().to_owned(),
+        Some(other) => other.to_string(),
+    };
+    let line = |field: &Value| match (part(field, "title"), part(field, "value")) {
+        (title, value) if title.is_empty() => value,
+        (title, value) if value.is_empty() => format!("{bold}{title}{bold}"),
+        (title, value) => format!("{bold}{title}{bold}: {value}"),
+    };
+    let all = fields.as_array().into_iter().flatten();
+    all.map(line).filter(|line| !line.is_empty()).collect()
+}
