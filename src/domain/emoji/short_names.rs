@@ -33,6 +33,11 @@ pub fn canonical(name: &str) -> Option<&'static str> {
 /// Replaces names between colons that are those of other emoji here, or of none, and removes tones of skin. Colons within words
 /// and paths are none of emoji: `https://boats.example/:x:/`, `std::io::Error`.
 pub fn in_text(text: &str) -> String {
+    in_text_with(text, |_| None)
+}
+
+/// Like [`in_text`], of a text in which emoji may have more names: `meaning` returns the name that such a name stands for.
+pub fn in_text_with<'n>(text: &str, meaning: impl Fn(&str) -> Option<&'n str>) -> String {
     let is_part = |character: char| character.is_alphanumeric() || character == '/';
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -51,6 +56,7 @@ pub fn in_text(text: &str) -> String {
         if name.starts_with("skin-tone-") && out.ends_with("::") {
             out.pop();
         } else {
+            let name = meaning(name).unwrap_or(name);
             out.extend([name_here(name).unwrap_or(name), ":"]);
         }
         rest = after;

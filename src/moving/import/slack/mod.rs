@@ -31,7 +31,7 @@ use api::Api;
 use days::DayFile;
 use model::{SlackAttachment, SlackChannel, SlackFile, SlackMessage, SlackUser, moment, seconds};
 use serde::de::DeserializeOwned;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use text::{Names, to_markdown};
 
@@ -43,6 +43,10 @@ const TOPIC: &str = "imported from Slack";
 
 /// The folder with files that other tools downloaded, by the id of the file.
 const UPLOADS: &str = "__uploads";
+
+/// The beginning of the address of an emoji that is another name of an emoji, and the most such names in succession.
+const ALIAS: &str = "alias:";
+const MAX_ALIASES: usize = 10;
 
 /// Slack's own bot, which its lists have as a person.
 const SLACKBOT: &str = "USLACKBOT";
@@ -160,6 +164,12 @@ fn is_day(file: &str) -> bool {
     file.strip_suffix(".json").is_some_and(|day| day.starts_with(|c: char| c.is_ascii_digit()))
 }
 
+/// The emoji that a name stands for, over other names.
+fn target_of<'n>(all: &'n BTreeMap<String, String>, name: &'n str) -> &'n str {
+    let next = |name: &&'n str| all.get(*name)?.strip_prefix(ALIAS);
+    std::iter::successors(Some(name), next).take(1 + MAX_ALIASES).last().unwrap_or(name)
+}
+
 /// Reads addresses: lines such as `U123,ada@example.com`.
 fn read_emails(path: &Path) -> ImportResult<HashMap<String, String>> {
     let name = path.display().to_string();
@@ -248,18 +258,20 @@ impl Slack<'_> {
         let Some(api) = &self.api else { return Ok(()) };
         let all = api.emoji()?;
         let mut paths: HashMap<&str, String> = HashMap::new();
-        for (name, url) in all.iter().filter(|(_, url)| !url.starts_with("alias:")) {
+        for (name, url) in all.iter().filter(|(_, url)| !url.starts_with(ALIAS)) {
             if let Some(path) = self.fetch("emoji", url)? {
                 paths.insert(name, path);
             }
         }
-        let other_names =
-            all.iter().filter_map(|(name, url)| Some((name, paths.get(url.strip_prefix("alias:")?)?)));
-        let other_names: Vec<(&String, String)> =
-            other_names.map(|(name, path)| (name, path.clone())).collect();
-        let names = all.keys().filter_map(|name| Some((name, paths.remove(name.as_str())?)));
-        for (name, path) in names.collect::<Vec<_>>().into_iter().chain(other_names) {
-            self.importer.add(Line::Emoji(EmojiLine { name: name.clone(), path, author: None }))?;
+        for name in all.keys() {
+            let target = target_of(&all, name);
+            if let Some(path) = paths.get(target) {
+                let line = EmojiLine { name: name.clone(), path: path.clone(), author: None };
+                self.importer.add(Line::Emoji(line))?;
+            } else if !all.contains_key(target) {
+                // One that Slack has everywhere.
+                self.names.emoji.insert(name.clone(), target.to_owned());
+            }
         }
         Ok(())
     }
@@ -367,7 +379,8 @@ impl Slack<'_> {
             let name = reaction.name.split("::").next().unwrap_or_default();
             for user in &reaction.users {
                 let user = self.account(user, None)?;
-                reactions.push(ReactionLine { user, emoji: emoji_name(name).to_owned() });
+                let emoji = emoji_name(self.names.emoji(name)).to_owned();
+                reactions.push(ReactionLine { user, emoji });
             }
         }
         let (channel, topic, to) = match &place.target {

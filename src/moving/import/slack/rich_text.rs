@@ -2,7 +2,6 @@
 
 use super::text;
 use super::text::Names;
-use crate::domain::emoji::short_names;
 use serde_json::Value;
 use teamchat_markdown::{FlatList, nested_lists, unused_fence};
 
@@ -98,7 +97,7 @@ fn span(span: &Value, names: &Names) -> String {
             (label, url) if label.is_empty() || label == url => url.to_owned(),
             (label, url) => format!("[{}]({url})", label.replace(['[', ']'], "")),
         },
-        "emoji" => short_names::in_text(&format!(":{}:", text(span, "name"))),
+        "emoji" => names.with_emoji(&format!(":{}:", text(span, "name"))),
         "user" => {
             let id = text(span, "user_id");
             names.people.get(id).map_or_else(|| format!("<@{id}>"), |name| format!("@**{name}**"))
@@ -155,6 +154,7 @@ mod tests {
         let names = Names {
             people: HashMap::from([("U1".to_owned(), "Ada Abel".to_owned())]),
             channels: HashMap::from([("C1".to_owned(), "random".to_owned())]),
+            emoji: HashMap::new(),
         };
         let text = |text: &str| json!({"type": "text", "text": text});
         let section = |spans: Vec<Value>| json!({"type": "rich_text_section", "elements": spans});

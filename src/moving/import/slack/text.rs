@@ -10,6 +10,20 @@ pub struct Names {
     /// Display names of people, by id.
     pub people: HashMap<String, String>,
     pub channels: HashMap<String, String>,
+    /// Names of standard emoji, by the other names that the workspace gave them.
+    pub emoji: HashMap<String, String>,
+}
+
+impl Names {
+    /// The name of an emoji, without those that the workspace gave to standard ones.
+    pub fn emoji<'n>(&'n self, name: &'n str) -> &'n str {
+        self.emoji.get(name).map_or(name, String::as_str)
+    }
+
+    /// Replaces the names of emoji in a text by those here.
+    pub fn with_emoji(&self, text: &str) -> String {
+        short_names::in_text_with(text, |name| self.emoji.get(name).map(String::as_str))
+    }
 }
 
 /// Converts a text. Code stays as it is, but for entities.
@@ -35,7 +49,7 @@ pub fn to_markdown(text: &str, names: &Names) -> String {
 
 /// Adds a text without code.
 fn add_words(converted: &mut SlackText, text: &str, names: &Names) {
-    for (words, reference) in references(&short_names::in_text(text)) {
+    for (words, reference) in references(&names.with_emoji(text)) {
         converted.push_text(words);
         if let Some(reference) = reference {
             let linked = link(reference, names).unwrap_or_else(|| format!("<{reference}>"));
@@ -119,6 +133,7 @@ mod tests {
         let names = Names {
             people: HashMap::from([("U1".to_owned(), "Ada Abel".to_owned())]),
             channels: HashMap::from([("C1".to_owned(), "random".to_owned())]),
+            emoji: HashMap::from([("yes".to_owned(), "thumbsup".to_owned())]),
         };
         let cases = [
             ("(~str ike!~, text. ~Also ~)", "(~~str ike!~~, text. ~Also ~)"),
@@ -140,6 +155,7 @@ mod tests {
             ("see ```let _a_ = *b*;```", "see \n```\nlet _a_ = *b*;\n```"),
             ("*use `a*b`* _<http://a.b/c|text>_", "**use `a*b`** *[text](http://a.b/c)*"),
             ("*:dog:* `:dog:` <https://a.b/:x:/c>", "**:puppy:** `:dog:` https://a.b/:x:/c"),
+            (":yes: `:yes:` a:yes:b", ":+1: `:yes:` a:yes:b"),
             ("an unfinished ` one", "an unfinished ` one"),
         ];
         for (slack, markdown) in cases {

@@ -221,11 +221,18 @@ async fn messages_with_blocks_only_have_their_texts() {
 #[tokio::test]
 async fn attachments_are_added_to_the_text_of_a_message() {
     let import = export();
-    let fields = json!([{"title": "Branch", "value": "main", "short": true}, {"title": "", "value": "by <@U2>"}]);
+    let fields =
+        json!([{"title": "Branch", "value": "main", "short": true}, {"title": "", "value": "by <@U2>"}]);
     let attachments = [
-        ("deployed", json!([{"title": "Build 7", "text": "passed", "fields": fields}, {"fallback": "deployed"}])),
+        (
+            "deployed",
+            json!([{"title": "Build 7", "text": "passed", "fields": fields}, {"fallback": "deployed"}]),
+        ),
         // A message that was passed on, and the preview of a link.
-        ("look", json!([{"from_url": "https://b.slack.com/archives/C1/p1", "is_share": true, "text": "*hello*"}])),
+        (
+            "look",
+            json!([{"from_url": "https://b.slack.com/archives/C1/p1", "is_share": true, "text": "*hello*"}]),
+        ),
         ("see <https://boats.example/1>", json!([{"from_url": "https://boats.example/1", "title": "Boats"}])),
     ];
     let sent = attachments.iter().zip(1..).map(|((text, attachments), second)| {

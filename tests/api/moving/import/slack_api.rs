@@ -46,7 +46,7 @@ fn start() -> (String, Seen) {
 
 fn answer(own: &str, path: &str, repeated: usize) -> (u16, &'static str, Vec<u8>) {
     let json = |value: Value| (200, "application/json", value.to_string().into_bytes());
-    let other = ["/bare", "/endless", "/busy"].iter().find_map(|other| path.strip_prefix(other));
+    let other = ["/bare", "/endless", "/busy", "/chain"].iter().find_map(|other| path.strip_prefix(other));
     match other.unwrap_or(path) {
         _ if path.starts_with("/endless/api/users.list") => {
             json(json!({"ok": true, "members": [], "response_metadata": {"next_cursor": "again"}}))
@@ -60,6 +60,9 @@ fn answer(own: &str, path: &str, repeated: usize) -> (u16, &'static str, Vec<u8>
         "/api/users.list?limit=200&cursor=more%3D" => json(json!({"ok": true,
             "members": [{"id": "U7", "name": "eve", "real_name": "Eve", "profile": {"email": "eve@example.net"}}],
             "response_metadata": {"next_cursor": ""}})),
+        "/api/emoji.list" if path.starts_with("/chain") => json(json!({"ok": true, "emoji": {
+            "anchor": format!("{own}/emoji/anchor.png"), "grapnel": "alias:hook", "hook": "alias:anchor",
+            "yes": "alias:thumbsup", "aye": "alias:yes", "tick": "alias:tock", "tock": "alias:tick"}})),
         "/api/emoji.list" => {
             let list = json!({"ok": true, "emoji": {"anchor": format!("{own}/emoji/anchor.png"),
                 "hook": "alias:anchor", "yes": "alias:thumbsup", "gone": format!("{own}/emoji/gone.png")}});
@@ -168,6 +171,30 @@ async fn a_token_names_the_workspace_and_strangers() {
     let seen = messages(&ada, json!([{"operator": "channel", "operand": "general"}])).await;
     let names: Vec<&str> = seen.iter().map(|one| one["sender_full_name"].as_str().unwrap()).collect();
     assert_eq!(names, ["Ada", "Gus of the guild", "Slack user U2", "Tide table"]);
+}
+
+/// Other names are also given to emoji that Slack has, and to other names.
+#[tokio::test]
+async fn other_names_of_emoji_are_followed() {
+    let (own, _) = start();
+    let import = export(&own);
+    let reaction = |name: &str| json!({"name": name, "users": ["U1"]});
+    let sent = json!([{"type": "message", "user": "U1", "text": ":aye:, :grapnel: and :tick:",
+        "ts": "1709366400.000100", "reactions": [reaction("aye"), reaction("grapnel"), reaction("tick")]}]);
+    import.write("general/2024-03-02.json", sent.to_string());
+    let token = import.folder.path().join("archive-token");
+    std::fs::write(&token, TOKEN).unwrap();
+    let report =
+        import.run(&["--token-file", token.to_str().unwrap(), "--slack-api", &format!("{own}/chain/api")]);
+    assert_eq!(report["others"]["emoji"], 3, "{report}");
+    let server = import.serve().await;
+    let ada = client(&server, "ada@example.com").await;
+    let sent = messages(&ada, json!([{"operator": "channel", "operand": "general"}])).await.pop().unwrap();
+    assert_eq!(sent["content"], ":+1:, :grapnel: and :tick:");
+    let reactions = sent["reactions"].as_array().unwrap().iter();
+    let mut names: Vec<&str> = reactions.map(|reaction| reaction["emoji_name"].as_str().unwrap()).collect();
+    names.sort_unstable();
+    assert_eq!(names, ["+1", "grapnel"]);
 }
 
 /// Tokens made before have fewer scopes.
