@@ -17,8 +17,8 @@ impl Slack<'_> {
         let mut by_email: HashMap<String, String> = HashMap::new();
         let mut known: HashSet<String> = HashSet::new();
         let mut users = users;
-        // The primary owner has the first id.
-        users.sort_by_key(|user| !user.is_primary_owner);
+        // The primary owner has the first id. Accounts with one address become the one that is active.
+        users.sort_by_key(|user| (!user.is_primary_owner, user.deleted));
         for user in users {
             if !known.insert(user.id.clone()) {
                 return Err(ImportError::in_file(

@@ -173,6 +173,28 @@ async fn bots_may_have_one_name() {
     assert_eq!(server.column("SELECT bot_type FROM user WHERE full_name = 'Slackbot'").await, ["1"]);
 }
 
+/// People who left and came back have two accounts.
+#[tokio::test]
+async fn of_two_accounts_with_an_address_the_active_one_is_kept() {
+    let import = export();
+    let person = |id: &str, name: &str, deleted: bool| {
+        json!({"id": id, "name": name, "real_name": name, "deleted": deleted, "is_primary_owner": id == "U1",
+            "profile": {"email": if id == "U1" { "ada@example.com" } else { "bob@example.com" }}})
+    };
+    let users =
+        json!([person("U0", "Bob who left", true), person("U1", "Ada", false), person("U2", "Bob", false)]);
+    import.write("users.json", users.to_string());
+    let sent = json!([{"user": "U0", "text": "good bye", "ts": "1709366400.000100"}]);
+    import.write("general/2024-03-02.json", sent.to_string());
+    import.run(&[]);
+    let server = import.serve().await;
+    let ada = client(&server, "ada@example.com").await;
+    let last = messages(&ada, json!([])).await.pop().unwrap();
+    assert_eq!(last["sender_full_name"], "Bob");
+    let sender = ada.get(&format!("/users/{}", last["sender_id"]), ()).await.ok();
+    assert_eq!(sender["user"]["is_active"], true);
+}
+
 /// Newer exports repeat the names of senders in their messages.
 #[tokio::test]
 async fn strangers_and_programs_have_the_names_in_their_messages() {
