@@ -44,6 +44,9 @@ const TOPIC: &str = "imported from Slack";
 /// The folder with files that other tools downloaded, by the id of the file.
 const UPLOADS: &str = "__uploads";
 
+/// The folder of a conversation with such files, whose names begin with the id.
+const ATTACHMENTS: &str = "attachments";
+
 /// The beginning of the address of an emoji that is another name of an emoji, and the most such names in succession.
 const ALIAS: &str = "alias:";
 const MAX_ALIASES: usize = 10;
@@ -367,7 +370,7 @@ impl Slack<'_> {
         }
         let mut files = Vec::new();
         for file in message.files.iter().chain(message.file.as_ref()) {
-            self.add_file(file, &mut content, &mut files)?;
+            self.add_file(&place.folder, file, &mut content, &mut files)?;
         }
         if content.is_empty() && files.is_empty() {
             self.importer.leave_out("messages", 1, "they are empty");
@@ -453,45 +456,53 @@ impl Slack<'_> {
         topic
     }
 
-    /// Adds a file of the archive to a message, or else a link to it.
+    /// The path of a file that a program saved in the archive.
+    fn saved_file(&self, folder: &str, file: &SlackFile) -> ImportResult<Option<String>> {
+        if file.id.is_empty() || !file.id.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
+            return Ok(None);
+        }
+        let uploads = format!("{UPLOADS}/{}", file.id);
+        if let Some(first) = self.archive.entries(&uploads)?.1.first() {
+            return Ok(Some(format!("{uploads}/{first}")));
+        }
+        let Some(name) = file.name.as_deref().filter(|name| !name.contains('/')) else { return Ok(None) };
+        let path = format!("{folder}/{ATTACHMENTS}/{}-{name}", file.id);
+        Ok(self.archive.find(&path)?.map(|_| path))
+    }
+
+    /// Adds a file of the archive to a message of a folder, or else a link to it.
     fn add_file(
         &mut self,
+        folder: &str,
         file: &SlackFile,
         content: &mut String,
         files: &mut Vec<FileLine>,
     ) -> ImportResult<()> {
         let is_gone = matches!(file.mode.as_deref(), Some("tombstone" | "hidden_by_limit"))
             || matches!(file.file_access.as_deref(), Some("access_denied" | "file_not_found"));
-        if is_gone {
+        let name = file.name.clone().or_else(|| file.title.clone()).unwrap_or_else(|| file.id.clone());
+        let saved = if is_gone { None } else { self.saved_file(folder, file)? };
+        if let Some(path) = saved {
+            files.push(FileLine { path, name: Some(name), content_type: file.mimetype.clone() });
+            return Ok(());
+        }
+        let Some(url) = file.url_private.as_deref().filter(|_| !is_gone) else {
             self.importer.leave_out("files", 1, "Slack has deleted them, or did not provide them");
             return Ok(());
-        }
-        let name = file.name.clone().or_else(|| file.title.clone()).unwrap_or_else(|| file.id.clone());
-        let folder = format!("{UPLOADS}/{}", file.id);
-        let is_plain = !file.id.is_empty() && file.id.bytes().all(|byte| byte.is_ascii_alphanumeric());
-        if is_plain && let Some(first) = self.archive.entries(&folder)?.1.first() {
-            files.push(FileLine {
-                path: format!("{folder}/{first}"),
-                name: Some(name),
-                content_type: file.mimetype.clone(),
-            });
+        };
+        let is_of_slack = url.starts_with("https://files.slack.com/");
+        let is_fetched = is_of_slack || self.api.as_ref().is_some_and(|api| api.has(url));
+        if is_fetched && let Some(path) = self.fetch("files", url)? {
+            files.push(FileLine { path, name: Some(name), content_type: file.mimetype.clone() });
             return Ok(());
         }
-        if let Some(url) = file.url_private.as_deref() {
-            let is_of_slack = url.starts_with("https://files.slack.com/");
-            let is_fetched = is_of_slack || self.api.as_ref().is_some_and(|api| api.has(url));
-            if is_fetched && let Some(path) = self.fetch("files", url)? {
-                files.push(FileLine { path, name: Some(name), content_type: file.mimetype.clone() });
-                return Ok(());
-            }
-            if !content.is_empty() {
-                content.push('\n');
-            }
-            let shown = file.title.as_deref().unwrap_or(&name).replace(['[', ']'], "");
-            // The token of the address is a secret.
-            let address = if is_of_slack { url.split('?').next().unwrap_or_default() } else { url };
-            content.extend(["[", &shown, "](", address, ")"]);
+        if !content.is_empty() {
+            content.push('\n');
         }
+        let shown = file.title.as_deref().unwrap_or(&name).replace(['[', ']'], "");
+        // The token of the address is a secret.
+        let address = if is_of_slack { url.split('?').next().unwrap_or_default() } else { url };
+        content.extend(["[", &shown, "](", address, ")"]);
         Ok(())
     }
 }

@@ -195,6 +195,32 @@ async fn of_two_accounts_with_an_address_the_active_one_is_kept() {
     assert_eq!(sender["user"]["is_active"], true);
 }
 
+/// `slackdump` saves files in the folder of their conversation. With the id, a name may be longer than file systems allow.
+#[tokio::test]
+async fn files_in_the_folder_of_a_conversation_are_taken() {
+    let import = export();
+    let long = format!("{}.txt", "x".repeat(251));
+    let file = |id: &str, name: &str| json!({"id": id, "name": name, "mimetype": "text/plain", "url_private": format!("https://files.slack.com/{id}?t=xoxe-1")});
+    let files = [file("F5", "list.txt"), file("F6", &long), json!({"id": "F7", "name": "lost.txt"})];
+    let sent = json!([{"user": "U1", "text": "files", "ts": "1709366400.000100", "files": files}]);
+    import.write("general/2024-03-02.json", sent.to_string());
+    import.write("general/attachments/F5-list.txt", "oars");
+    let report = import.run(&[]);
+    assert_eq!(report["attachments"], 1, "{report}");
+    let left = report["left_out"].as_array().unwrap();
+    let why = "Slack has deleted them, or did not provide them";
+    assert!(left.contains(&json!({"what": "files", "count": 1, "why": why})), "{report}");
+    let server = import.serve().await;
+    let ada = client(&server, "ada@example.com").await;
+    let last = messages(&ada, json!([])).await.pop().unwrap();
+    let content = last["content"].as_str().unwrap();
+    let begin = format!("files\n[{long}](https://files.slack.com/F6)\n[list.txt](/user_uploads/1/");
+    assert!(content.starts_with(&begin), "{content}");
+    let path = content.split_once("[list.txt](").unwrap().1.split(')').next().unwrap();
+    let file = ada.request_outside(hyper::Method::GET, path).send().await;
+    assert_eq!((file.status, file.bytes.as_slice()), (200, &b"oars"[..]));
+}
+
 /// Newer exports repeat the names of senders in their messages.
 #[tokio::test]
 async fn strangers_and_programs_have_the_names_in_their_messages() {
