@@ -320,7 +320,7 @@ impl Slack<'_> {
         for (file, by_id) in [("mpims.json", false), ("dms.json", true)] {
             for row in list::<SlackChannel>(self.archive, file, progress)? {
                 let people = self.accounts(&row.members)?;
-                let folder = if by_id { row.id } else { row.name };
+                let folder = if by_id || row.name.is_empty() { row.id } else { row.name };
                 conversations.push(Conversation { folder, target: Err(people) });
             }
         }

@@ -221,6 +221,16 @@ async fn files_in_the_folder_of_a_conversation_are_taken() {
     assert_eq!((file.status, file.bytes.as_slice()), (200, &b"oars"[..]));
 }
 
+/// Some programs leave the name of a conversation of several people out, and call its folder by the id.
+#[test]
+fn conversations_of_several_people_may_have_no_name() {
+    let import = export();
+    import.write("mpims.json", json!([{"id": "G2", "members": ["U1", "U2", "U3"]}]).to_string());
+    let archive = import.archive();
+    std::fs::rename(archive.join("mpdm-ada--bob--cat-1"), archive.join("G2")).unwrap();
+    assert_eq!(import.run(&[])["messages"], 9);
+}
+
 /// Newer exports repeat the names of senders in their messages.
 #[tokio::test]
 async fn strangers_and_programs_have_the_names_in_their_messages() {
