@@ -13,6 +13,11 @@ impl NewestMessages {
         self.0.insert((stream, Topic::stored(topic.to_owned()).key()), id);
     }
 
+    /// True if a channel has messages.
+    pub fn has_messages(&self, stream: u32) -> bool {
+        self.0.keys().any(|(known, _)| *known == stream)
+    }
+
     /// The topics that a text links to (`#**channel>topic**`), with their newest messages.
     pub fn linked(
         &self,

@@ -56,6 +56,7 @@ pub const MAX_ORGANIZATION_NAME: usize = 40;
 struct KnownChannel {
     stream_id: u32,
     recipient: RecipientId,
+    is_private: bool,
     subscribers: RoaringBitmap,
 }
 
@@ -378,7 +379,8 @@ impl<'a> Importer<'a> {
         })?;
         self.report.channels += 1;
         self.report.add("subscriptions", subscribers.len() as usize);
-        let known = KnownChannel { stream_id, recipient: RecipientId::from(recipient), subscribers };
+        let (recipient, is_private) = (RecipientId::from(recipient), line.private);
+        let known = KnownChannel { stream_id, recipient, is_private, subscribers };
         self.channels.insert(fold(&name), known);
         Ok(())
     }
@@ -554,6 +556,18 @@ impl<'a> Importer<'a> {
         self.target.start(move |tx| insert_all(tx, &rendered))
     }
 
+    /// Counts the private channels with messages that no active person can read.
+    fn leave_out_unreadable(&mut self) {
+        let unreadable = self.channels.values().filter(|channel| {
+            channel.is_private
+                && channel.subscribers.is_subset(&self.inactive)
+                && self.newest.has_messages(channel.stream_id)
+        });
+        let count = unreadable.count() as u64;
+        let why = "no active person can read their messages; name some in the archive, and import it again";
+        self.leave_out("subscribers of private channels", count, why);
+    }
+
     /// Writes what is left, and the receivers of all messages.
     pub fn finish(mut self) -> ImportResult<()> {
         if self.users.is_empty() {
@@ -562,6 +576,7 @@ impl<'a> Importer<'a> {
         self.flush_people()?;
         self.flush()?;
         self.target.wait()?;
+        self.leave_out_unreadable();
         let receivers = |channel: &KnownChannel| (channel.stream_id, &channel.subscribers - &self.inactive);
         let subscribed = self.channels.values().map(receivers).collect();
         let rows = self.receipts.finish(&subscribed, self.last_message + 1);

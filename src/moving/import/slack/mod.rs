@@ -34,6 +34,7 @@ use serde::de::DeserializeOwned;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use text::{Names, to_markdown};
+use unicode_normalization::UnicodeNormalization;
 
 /// The files by which an archive is known.
 pub const MARKS: &[&str] = &["channels.json", "users.json"];
@@ -123,6 +124,7 @@ pub fn import(
     }
     slack.add_emoji()?;
     let conversations = slack.add_channels(progress)?;
+    slack.leave_out_others(&conversations)?;
     let mut paths: Vec<(String, usize)> = Vec::new();
     for (index, conversation) in conversations.iter().enumerate() {
         let (_, files) = archive.entries(&conversation.folder)?;
@@ -325,6 +327,22 @@ impl Slack<'_> {
             }
         }
         Ok(conversations)
+    }
+
+    /// Counts the folders with messages of conversations that no list names.
+    fn leave_out_others(&mut self, conversations: &[Conversation]) -> ImportResult<()> {
+        let known: HashSet<String> =
+            conversations.iter().map(|conversation| conversation.folder.nfc().collect()).collect();
+        for folder in self.archive.entries("")?.0 {
+            if known.contains(&folder.nfc().collect::<String>()) {
+                continue;
+            }
+            if self.archive.entries(&folder)?.1.iter().any(|file| is_day(file)) {
+                let why = "no list of the archive names their conversations";
+                self.importer.leave_out("folders of messages", 1, why);
+            }
+        }
+        Ok(())
     }
 
     /// Adds the messages of some files, by time.

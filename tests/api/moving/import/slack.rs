@@ -231,6 +231,32 @@ fn conversations_of_several_people_may_have_no_name() {
     assert_eq!(import.run(&[])["messages"], 9);
 }
 
+#[test]
+fn messages_that_no_person_can_read_are_reported() {
+    let import = export();
+    let groups = json!([
+        {"id": "G1", "name": "secret", "members": ["U4"]},
+        {"id": "G3", "name": "empty", "members": []},
+        {"id": "G4", "name": "known", "members": ["U1"]},
+    ]);
+    import.write("groups.json", groups.to_string());
+    import.write("mpims.json", "[]");
+    let sent = json!([{"user": "U1", "text": "hello", "ts": "1709366400.000100"}]);
+    import.write("known/2024-03-02.json", sent.to_string());
+    import.write("notes/read me.txt", "oars");
+    let report = import.run(&[]);
+    let left = report["left_out"].as_array().unwrap();
+    for (what, why) in [
+        ("folders of messages", "no list of the archive names their conversations"),
+        (
+            "subscribers of private channels",
+            "no active person can read their messages; name some in the archive, and import it again",
+        ),
+    ] {
+        assert!(left.contains(&json!({"what": what, "count": 1, "why": why})), "{report}");
+    }
+}
+
 /// Newer exports repeat the names of senders in their messages.
 #[tokio::test]
 async fn strangers_and_programs_have_the_names_in_their_messages() {
