@@ -286,6 +286,23 @@ fn the_unit_of_systemd_lets_threads_lower_their_priority() {
     assert_eq!(filters, ["@system-service", "~@privileged @resources", "setpriority"]);
 }
 
+/// The first start of a new version may take minutes. At boot, addresses, disks and the right time may come late.
+#[test]
+fn the_unit_of_systemd_is_patient() {
+    let unit = include_str!("../../packaging/teamchat.service");
+    let expected = [
+        "After=network-online.target time-sync.target",
+        "Restart=on-failure",
+        "RestartSec=3",
+        "TimeoutStartSec=infinity",
+    ];
+    for setting in expected {
+        assert!(unit.lines().any(|line| line == setting), "{setting}");
+    }
+    // Otherwise systemd counts starts over another time.
+    assert!(!unit.contains("\nStartLimit"));
+}
+
 /// A client that did not know would send its next request on a connection that is being closed.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn polls_answered_at_the_stop_end_their_connections() {
