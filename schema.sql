@@ -988,9 +988,11 @@ CREATE TABLE outgoing_mail (
     next_try        INTEGER NOT NULL,             -- not sent before
     attempts        INTEGER NOT NULL DEFAULT 0,
     last_error      TEXT,
-    basis           TEXT                          -- the messages in it and a digest of their state, JSON; null: none
+    basis           TEXT,                         -- the messages in it and a digest of their state, JSON; null: none
+    priority        INTEGER NOT NULL DEFAULT 1    -- 0: someone waits for it, 1: others, 2: about messages
 ) STRICT;
 CREATE INDEX outgoing_mail_due ON outgoing_mail (next_try);
+CREATE INDEX outgoing_mail_priority ON outgoing_mail (priority, next_try);
 CREATE INDEX outgoing_mail_about ON outgoing_mail (about) WHERE about IS NOT NULL;
 CREATE INDEX outgoing_mail_invite ON outgoing_mail (invite_id) WHERE invite_id IS NOT NULL;
 CREATE INDEX outgoing_mail_user ON outgoing_mail (user_id) WHERE user_id IS NOT NULL;

@@ -1,7 +1,7 @@
 //! `status`: the state of a server or a database.
 
 use crate::app::{App, BackupRecord, BackupStatus, Deliveries};
-use crate::domain::limits::MAX_WAITING_MAIL;
+use crate::domain::mail::Priority;
 use crate::domain::notices::operation;
 use crate::domain::statistics::{Backlog, Backlogs, Recent, Statistics};
 use crate::domain::upload_quota::{ALMOST_FULL, UploadQuota};
@@ -280,7 +280,7 @@ fn add_mail(mail: Option<&MailStatus>, warnings: &mut Vec<String>) {
              server."
         ));
     }
-    if waiting >= MAX_WAITING_MAIL {
+    if waiting >= Priority::Bulk.most_waiting() {
         warnings.push(format!(
             "{waiting} emails are waiting, and new emails are dropped: use a mail server that accepts more emails."
         ));

@@ -273,7 +273,7 @@ fn letters_that_are_dropped_are_a_warning() {
     let connection = rusqlite::Connection::open(folder.join("chat.sqlite")).unwrap();
     connection
         .execute_batch(
-            "WITH RECURSIVE letter (number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM letter WHERE number < 20000)
+            "WITH RECURSIVE letter (number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM letter WHERE number < 15000)
              INSERT INTO outgoing_mail (kind, recipient, letter, created, expires, next_try)
              SELECT 'digest', 'ada@example.com', '{}', 0, 4000000000, 4000000000 FROM letter",
         )
@@ -284,7 +284,7 @@ fn letters_that_are_dropped_are_a_warning() {
     let serving = Serving::start(folder, &flags);
     expect_warning(
         folder,
-        "20000 emails are waiting, and new emails are dropped: use a mail server that accepts more",
+        "15000 emails are waiting, and new emails are dropped: use a mail server that accepts more",
     );
     serving.stop();
 }

@@ -3,7 +3,7 @@
 use crate::api::missed_messages::letters::{Bucket, Composed, Survey};
 use crate::api::missed_messages::{decide, letters};
 use crate::app::App;
-use crate::domain::mail::Letter;
+use crate::domain::mail::{Letter, Priority};
 use crate::domain::messages::notification_queue::Queue;
 use crate::domain::missed_messages::Batch;
 use crate::domain::notifications::waiting;
@@ -111,7 +111,7 @@ fn put(
     message_ids: &[MessageId],
 ) -> ApiResult<()> {
     if let Some(Composed { mut letter, answered }) = letter {
-        if !mail::outbox::has_room(tx)? {
+        if !mail::outbox::has_room(tx, Priority::Bulk)? {
             return Err(ApiError::internal("too many emails wait, so that a batch of messages waits too"));
         }
         if let Some(message_id) = answered {

@@ -1,5 +1,6 @@
 //! An email, and its body in two forms.
 
+use crate::domain::limits::MAX_WAITING_MAIL;
 use crate::domain::rows::user::UserRow;
 use crate::types::{Language, MessageId, UserId};
 use maud::{DOCTYPE, Markup, html};
@@ -63,6 +64,17 @@ impl Kind {
         }
     }
 
+    /// The urgency of emails of this kind.
+    pub const fn priority(self) -> Priority {
+        match self {
+            Self::ConfirmSignUp | Self::ConfirmEmail | Self::PasswordReset | Self::FindAccount => {
+                Priority::Awaited
+            }
+            Self::MissedMessages | Self::Digest => Priority::Bulk,
+            _ => Priority::Normal,
+        }
+    }
+
     /// Seconds after which an email is useless and no longer sent, if it has no end of its own.
     pub const fn lifetime(self) -> i64 {
         match self {
@@ -80,6 +92,31 @@ impl Kind {
             Self::Digest => Some("digest"),
             Self::NewLogin => Some("login"),
             _ => None,
+        }
+    }
+}
+
+/// The urgency of an email: the queue sends the most urgent one first, and keeps room for it. The numbers are those in the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Priority {
+    /// Someone waits for it in front of a page.
+    Awaited = 0,
+    /// Others about accounts, invitations and the server.
+    Normal = 1,
+    /// About messages: one message can cause thousands of them.
+    Bulk = 2,
+}
+
+impl Priority {
+    /// All priorities, the most urgent one first.
+    pub const ALL: [Self; 3] = [Self::Awaited, Self::Normal, Self::Bulk];
+
+    /// The number of waiting emails from which on no emails of this priority are accepted.
+    pub const fn most_waiting(self) -> i64 {
+        match self {
+            Self::Awaited => MAX_WAITING_MAIL,
+            Self::Normal => MAX_WAITING_MAIL - 2000,
+            Self::Bulk => MAX_WAITING_MAIL - 5000,
         }
     }
 }

@@ -18,7 +18,7 @@ pub mod letters;
 pub mod outbox;
 pub mod unsubscribe;
 
-pub use self::letter::{Basis, Body, Kind, Letter};
+pub use self::letter::{Basis, Body, Kind, Letter, Priority};
 pub use self::outbox::withdraw;
 use crate::domain::realm;
 use crate::error::ApiResult;

@@ -1,7 +1,6 @@
 //! The rows of the queue of emails.
 
-use crate::domain::limits::MAX_WAITING_MAIL;
-use crate::domain::mail::letter::{Basis, Letter};
+use crate::domain::mail::letter::{Basis, Letter, Priority};
 use crate::error::ApiResult;
 use crate::smtp::{Message, is_address};
 use crate::store::{ExecuteCached, Tx};
@@ -31,21 +30,22 @@ const HAS_ROOM: &str =
     "coalesce((SELECT max(id) FROM outgoing_mail) - (SELECT min(id) FROM outgoing_mail), 0) < ?1 - 1
     OR (SELECT count(*) FROM outgoing_mail) < ?1";
 
-/// Inserts an email. Without a valid address, and while too many emails wait, it is dropped.
+/// Inserts an email. Without a valid address, and while too many emails for its priority wait, it is dropped.
 pub(super) fn insert(tx: &mut Tx<'_>, letter: &Letter, message: &Message) -> ApiResult<()> {
     if !is_address(&letter.to) {
         return Ok(());
     }
     let not_before = letter.not_before.unwrap_or(tx.now()).max(tx.now());
     let expires = letter.expires.unwrap_or_else(|| not_before.saturating_add(letter.kind.lifetime()));
+    let priority = letter.kind.priority();
     let inserted = tx
         .prepare_cached(&format!(
             "INSERT INTO outgoing_mail (kind, about, user_id, recipient, letter, created, expires, next_try, invite_id,
-                 basis)
-             SELECT ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11 WHERE {HAS_ROOM}"
+                 basis, priority)
+             SELECT ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12 WHERE {HAS_ROOM}"
         ))?
         .execute((
-            MAX_WAITING_MAIL,
+            priority.most_waiting(),
             letter.kind.name(),
             &letter.about,
             letter.user_id,
@@ -56,6 +56,7 @@ pub(super) fn insert(tx: &mut Tx<'_>, letter: &Letter, message: &Message) -> Api
             not_before,
             letter.invite_id,
             letter.basis.as_ref().map(serde_json::to_string).transpose()?,
+            priority as i64,
         ))?;
     if inserted == 0 {
         tracing::warn!(
@@ -67,10 +68,10 @@ pub(super) fn insert(tx: &mut Tx<'_>, letter: &Letter, message: &Message) -> Api
     Ok(())
 }
 
-/// True if another email can wait.
-pub fn has_room(connection: &Connection) -> ApiResult<bool> {
+/// True if another email of a priority can wait.
+pub fn has_room(connection: &Connection, priority: Priority) -> ApiResult<bool> {
     let mut statement = connection.prepare_cached(&format!("SELECT {HAS_ROOM}"))?;
-    Ok(statement.query_row([MAX_WAITING_MAIL], |row| row.get(0))?)
+    Ok(statement.query_row([priority.most_waiting()], |row| row.get(0))?)
 }
 
 /// Removes the emails about something that wait: the link in them is dead, or what they report is over.
@@ -93,34 +94,38 @@ pub(super) fn clear(tx: &Tx<'_>) -> rusqlite::Result<()> {
     tx.execute_cached("DELETE FROM outgoing_mail", [])
 }
 
-/// The next email that is due at a time, after a position; `None` if there is none. Its row may belong to an account that is
-/// not active: then it is useless, like one that has expired.
+/// The next email that is due at a time: the oldest one of the highest priority. `None` if there is none. Its row may belong to an
+/// account that is not active: then it is useless, like one that has expired.
 pub fn next_due(connection: &Connection, now: i64) -> ApiResult<Option<DueLetter>> {
     let mut statement = connection.prepare_cached(
         "SELECT id, kind, letter, expires, attempts,
              user_id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM user WHERE user.user_id = outgoing_mail.user_id AND is_active),
              user_id, basis
-         FROM outgoing_mail WHERE next_try <= ?1 ORDER BY next_try, id LIMIT 1",
+         FROM outgoing_mail WHERE priority = ?1 AND next_try <= ?2 ORDER BY next_try, id LIMIT 1",
     )?;
-    let found = statement.query_row([now], |row| {
-        let is_useless: bool = row.get(5)?;
-        let expires: i64 = row.get(3)?;
-        let (user_id, basis): (Option<UserId>, Option<String>) = (row.get(6)?, row.get(7)?);
-        Ok((
-            row.get(0)?,
-            row.get(1)?,
-            row.get::<_, String>(2)?,
-            if is_useless { 0 } else { expires },
-            row.get(4)?,
-            user_id.zip(basis),
-        ))
-    });
-    let Some((id, kind, letter, expires, attempts, basis)) = found.optional()? else { return Ok(None) };
-    let basis = match basis {
-        Some((user_id, basis)) => Some((user_id, serde_json::from_str(&basis)?)),
-        None => None,
-    };
-    Ok(Some(DueLetter { id, kind, message: serde_json::from_str(&letter)?, expires, attempts, basis }))
+    for priority in Priority::ALL {
+        let found = statement.query_row((priority as i64, now), |row| {
+            let is_useless: bool = row.get(5)?;
+            let expires: i64 = row.get(3)?;
+            let (user_id, basis): (Option<UserId>, Option<String>) = (row.get(6)?, row.get(7)?);
+            Ok((
+                row.get(0)?,
+                row.get(1)?,
+                row.get::<_, String>(2)?,
+                if is_useless { 0 } else { expires },
+                row.get(4)?,
+                user_id.zip(basis),
+            ))
+        });
+        let Some((id, kind, letter, expires, attempts, basis)) = found.optional()? else { continue };
+        let basis = match basis {
+            Some((user_id, basis)) => Some((user_id, serde_json::from_str(&basis)?)),
+            None => None,
+        };
+        let message = serde_json::from_str(&letter)?;
+        return Ok(Some(DueLetter { id, kind, message, expires, attempts, basis }));
+    }
+    Ok(None)
 }
 
 /// When the next email is due, in UNIX seconds.

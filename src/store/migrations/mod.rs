@@ -45,6 +45,7 @@ pub(super) const MIGRATIONS: &[(&str, &str)] = &[
     ("0031_proofs", include_str!("0031_proofs.sql")),
     ("0032_search_backlog", include_str!("0032_search_backlog.sql")),
     ("0033_welcome_text", include_str!("0033_welcome_text.sql")),
+    ("0034_mail_priority", include_str!("0034_mail_priority.sql")),
 ];
 
 /// Makes the schema in an empty database.

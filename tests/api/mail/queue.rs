@@ -3,6 +3,7 @@
 use super::sink::{MailSink, Reply};
 use super::{DAY, invitation, settle, start};
 use crate::harness::{ReservedPort, TestServer};
+use crate::missed_messages::mailbox::PERIOD;
 use serde_json::json;
 use std::net::TcpListener;
 use std::time::Duration;
@@ -99,6 +100,70 @@ async fn restarts_and_crashes_lose_no_letter_and_send_none_twice() {
     assert_eq!(to, ["a@example.com", "b@example.com"]);
     server.restart().await;
     settle(&server).await;
+    assert!(sink.rest().is_empty());
+}
+
+#[tokio::test]
+async fn letters_that_people_wait_for_come_first_and_those_about_messages_last() {
+    let (server, mut sink) = start().await;
+    let owner = server.owner().await;
+    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
+    let general = server.channel("general", &[&ada, &bob]).await;
+    settle(&server).await;
+    ada.patch("/settings", json!({"enable_offline_email_notifications": true})).await.ok();
+    for topic in ["one", "two", "three"] {
+        bob.send(general, topic, "@**Ada** hello").await;
+    }
+    settle(&server).await;
+    // All of them wait, because the mail server refuses the first one.
+    sink.reply(&[Reply::Refuse("MAIL", "421 closing")]);
+    server.clock.advance(PERIOD);
+    settle(&server).await;
+    owner.post("/invites", invitation("new@example.com")).await.ok();
+    super::submit(&server, "/accounts/password/reset/", json!({"email": "ada@example.com"})).await;
+    settle(&server).await;
+    assert!(sink.rest().is_empty());
+    server.clock.advance(5);
+    settle(&server).await;
+    let subjects: Vec<String> = sink.rest().into_iter().map(|letter| letter.subject()).collect();
+    let expected = [
+        "Password reset request for Team chat",
+        "Owner has invited you to join Team chat",
+        "#general > two",
+        "#general > three",
+        "#general > one",
+    ];
+    assert_eq!(subjects, expected);
+}
+
+#[tokio::test]
+async fn a_full_queue_keeps_room_for_letters_that_people_wait_for() {
+    let (server, mut sink) = start().await;
+    let (owner, _ada) = (server.owner().await, server.member("ada").await);
+    let fill = async |count: i64| {
+        server
+            .sql(&format!(
+                "WITH RECURSIVE copy (number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM copy WHERE number < {count})
+                 INSERT INTO outgoing_mail (kind, recipient, letter, created, expires, next_try)
+                 SELECT 'x', 'x@example.com', '{{}}', 0, 4000000000, 4000000000 FROM copy"
+            ))
+            .await;
+    };
+    let ask = async || {
+        super::submit(&server, "/accounts/password/reset/", json!({"email": "ada@example.com"})).await;
+        settle(&server).await;
+    };
+    // Those about messages have no room any more: see `letters_that_find_no_room_wait`.
+    fill(15_000).await;
+    owner.post("/invites", invitation("a@example.com")).await.ok();
+    settle(&server).await;
+    assert_eq!(sink.next().await.to, "a@example.com");
+    fill(3_000).await;
+    owner.post("/invites", invitation("b@example.com")).await.ok();
+    ask().await;
+    assert_eq!(sink.next().await.to, "ada@example.com", "the invitation was dropped");
+    fill(2_000).await;
+    ask().await;
     assert!(sink.rest().is_empty());
 }
 

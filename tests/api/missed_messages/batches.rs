@@ -141,7 +141,7 @@ async fn letters_that_find_no_room_wait() {
     scheduler::settle(server.app()).await;
     server
         .sql(
-            "WITH RECURSIVE copy (number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM copy WHERE number < 20000)
+            "WITH RECURSIVE copy (number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM copy WHERE number < 15000)
              INSERT INTO outgoing_mail (kind, recipient, letter, created, expires, next_try)
              SELECT 'x', 'x@example.com', '{}', 0, 4000000000, 4000000000 FROM copy",
         )
