@@ -79,7 +79,7 @@ impl Kind {
     pub const fn lifetime(self) -> i64 {
         match self {
             Self::FindAccount => 6 * HOUR,
-            Self::ConfirmSignUp | Self::ConfirmEmail | Self::PasswordReset | Self::MissedMessages => DAY,
+            Self::ConfirmSignUp | Self::ConfirmEmail | Self::PasswordReset => DAY,
             Self::NewLogin | Self::InvitationReminder => 2 * DAY,
             _ => 4 * DAY,
         }

@@ -8,6 +8,7 @@ use serde_json::json;
 use std::net::TcpListener;
 use std::time::Duration;
 use teamchat::app::{Options, Overrides};
+use teamchat::domain::mail::Kind;
 
 async fn waiting(server: &TestServer) -> Vec<String> {
     server
@@ -220,6 +221,37 @@ async fn letters_that_have_become_useless_are_not_sent() {
     settle(&server).await;
     assert!(sink.rest().is_empty(), "the account is deactivated");
     assert_eq!(server.column("SELECT count(*) FROM outgoing_mail").await, ["0"]);
+}
+
+#[test]
+fn the_page_says_when_letters_become_useless() {
+    let page = include_str!("../../../docs/mail.md");
+    for (email, kind, end) in [
+        ("invitation", Kind::Invitation, "the end of the invitation, or 4 days if it has none"),
+        ("reminder of an invitation", Kind::InvitationReminder, "2 days"),
+        ("sign-up link", Kind::ConfirmSignUp, "1 day"),
+        ("new account", Kind::AccountCreated, "4 days"),
+        ("password reset link", Kind::PasswordReset, "1 day"),
+        ("account lookup", Kind::FindAccount, "6 hours"),
+        ("link to confirm a new address", Kind::ConfirmEmail, "1 day"),
+        ("address changed", Kind::EmailChanged, "4 days"),
+        ("new login", Kind::NewLogin, "2 days"),
+        ("account deactivated", Kind::AccountDeactivated, "4 days"),
+        ("organization deactivated, backup failed", Kind::OrganizationDeactivated, "4 days"),
+        ("organization deactivated, backup failed", Kind::BackupFailed, "4 days"),
+        ("missed messages, digest", Kind::MissedMessages, "4 days"),
+        ("missed messages, digest", Kind::Digest, "4 days"),
+    ] {
+        let (start, end) = (format!("| {email} |"), format!("| {end} |"));
+        assert!(page.lines().any(|row| row.starts_with(&start) && row.ends_with(&end)), "{email}");
+        let hours = kind.lifetime() / (60 * 60);
+        let period = match hours / 24 {
+            0 => format!("{hours} hours"),
+            1 => "1 day".to_owned(),
+            days => format!("{days} days"),
+        };
+        assert!(end.contains(&period), "{email}: {period}");
+    }
 }
 
 #[tokio::test]

@@ -7,6 +7,7 @@ use serde_json::json;
 use teamchat::scheduler;
 
 const NONE: [&str; 0] = [];
+const DAY: i64 = 24 * 60 * 60;
 
 async fn set_period(client: &Client, seconds: i64) {
     client.patch("/settings", json!({"email_notifications_batching_period_seconds": seconds})).await.ok();
@@ -151,6 +152,23 @@ async fn letters_that_find_no_room_wait() {
     assert_eq!(server.column("SELECT count(*) FROM missed_message").await, ["1"]);
     server.sql("DELETE FROM outgoing_mail").await;
     assert_eq!(mailbox.take(&server, &ada).await.len(), 1);
+}
+
+// conformance: missed-8
+#[tokio::test]
+async fn letters_wait_four_days_for_the_mail_server() {
+    let (_mailbox, server) = Mailbox::with_server().await;
+    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
+    bob.send_direct(&[&ada], "one").await;
+    scheduler::settle(server.app()).await;
+    server.clock.advance(PERIOD);
+    scheduler::settle(server.app()).await;
+    for (seconds, waiting) in [(4 * DAY - 1, "1"), (15 * 60, "0")] {
+        server.clock.advance(seconds);
+        scheduler::settle(server.app()).await;
+        assert_eq!(server.column("SELECT count(*) FROM outgoing_mail").await, [waiting]);
+    }
+    assert_eq!(server.app().mail.deliveries.expired.get(), 1);
 }
 
 // conformance: missed-18
