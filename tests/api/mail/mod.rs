@@ -6,6 +6,7 @@ mod links;
 mod new_address;
 mod queue;
 pub mod sink;
+mod unsubscribe;
 
 use crate::harness::{Answer, Client, TestServer};
 use crate::join::{Page, text};
