@@ -5,6 +5,7 @@ use crate::harness::Answer;
 use crate::join::{Page, text};
 use hyper::Method;
 use serde_json::json;
+use teamchat::app::{BackupOptions, Options};
 use teamchat::commands::Command;
 use teamchat::types::Role;
 
@@ -446,4 +447,39 @@ async fn owners_are_notified_that_the_organization_was_deactivated() {
     assert_eq!(to, ["other@example.com", "owner@example.com"]);
     assert_eq!(letters[0].subject(), "Your organization Team chat has been deactivated");
     assert!(letters[0].text.contains("deactivated by Owner"), "{}", letters[0].text);
+}
+
+#[tokio::test]
+async fn owners_are_notified_once_that_backups_fail() {
+    const HOUR: i64 = 60 * 60;
+    const RETRY: i64 = 10 * 60;
+    let (server, mut sink) = start().await;
+    server.owner().await;
+    server.administrator("ada").await;
+    let place = tempfile::tempdir().unwrap();
+    let folder = place.path().join("backups");
+    let backups =
+        BackupOptions { folder: folder.clone(), every: HOUR, keep: "7d".to_owned(), recipients: Vec::new() };
+    let server = server.with_options(Options { backups: Some(backups), ..sink.options() }).await;
+    settle(&server).await;
+    let letters = sink.rest();
+    assert_eq!(letters.len(), 1, "{letters:?}");
+    assert_eq!(
+        (letters[0].to.as_str(), letters[0].subject().as_str()),
+        ("owner@example.com", "The backup of Team chat failed")
+    );
+    assert!(letters[0].text.contains("\n\nError: "), "{}", letters[0].text);
+    server.clock.advance(RETRY);
+    settle(&server).await;
+    assert_eq!(server.app().backups.status().failures, 2);
+    assert!(sink.rest().is_empty(), "the owner knows");
+    std::fs::create_dir(&folder).unwrap();
+    server.clock.advance(RETRY);
+    settle(&server).await;
+    assert!(server.app().backups.status().last_success.is_some());
+    std::fs::remove_dir_all(&folder).unwrap();
+    server.clock.advance(HOUR);
+    settle(&server).await;
+    let subjects: Vec<String> = sink.rest().into_iter().map(|letter| letter.subject()).collect();
+    assert_eq!(subjects, ["The backup of Team chat failed"], "another failure");
 }
