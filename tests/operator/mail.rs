@@ -10,7 +10,7 @@ use crate::program::{Serving, command, words};
 use crate::requirements::program_or_skip;
 use crate::status::{metrics, value};
 use serde_json::{Value, json};
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 
@@ -27,7 +27,7 @@ impl MailServer {
     fn start(python: &Path, flags: &[&str]) -> Self {
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/operator/smtp.py");
         let mut command = Command::new(python);
-        command.arg(script).args(flags).stdin(Stdio::null()).stdout(Stdio::piped());
+        command.arg(script).args(flags).stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let mut output = BufReader::new(child.stdout.take().unwrap());
         let mut port = String::new();
@@ -41,11 +41,16 @@ impl MailServer {
         Self::start(python, &[flags, &["--tls", kind, "--cert", cert, "--key", key]].concat())
     }
 
-    /// The next email that it took.
+    /// The next email that it took. With `--slow`, also the next command that waits for [`Self::go_on`].
     fn next(&mut self) -> Value {
         let mut line = String::new();
         self.output.read_line(&mut line).unwrap();
         line.parse().unwrap()
+    }
+
+    /// Lets a slow mail server answer a command.
+    fn go_on(&mut self) {
+        self.child.stdin.as_mut().unwrap().write_all(b"\n").unwrap();
     }
 }
 
@@ -99,9 +104,13 @@ impl Place {
     }
 
     async fn invite(&self, serving: &Serving, email: &str) {
-        let url = format!("{}/api/v1/invites", serving.origin());
+        self.post(serving, "invites", &[("invitee_emails", email), ("stream_ids", "[]")]).await;
+    }
+
+    async fn post(&self, serving: &Serving, path: &str, fields: &[(&str, &str)]) {
+        let url = format!("{}/api/v1/{path}", serving.origin());
         let request = reqwest::Client::new().post(url).basic_auth(&self.owner.0, Some(&self.owner.1));
-        let answer = request.form(&[("invitee_emails", email), ("stream_ids", "[]")]).send().await.unwrap();
+        let answer = request.form(fields).send().await.unwrap();
         assert_eq!(answer.status(), 200, "{}", answer.text().await.unwrap());
     }
 
@@ -334,5 +343,27 @@ async fn letters_wait_for_the_mail_server_through_restarts() {
     let serving = Serving::start(folder, &flags);
     place.invite(&serving, "other@example.com").await;
     assert_eq!(server.next()["to"], json!(["other@example.com"]), "the first does not come again");
+    serving.stop();
+}
+
+#[tokio::test]
+async fn a_slow_mail_server_takes_letters_and_delays_no_messages() {
+    let Some(python) = program_or_skip("aiosmtpd") else { return };
+    let place = Place::new();
+    let mut server = MailServer::start(&python, &["--slow"]);
+    let url = format!("smtp://127.0.0.1:{}?tls=none", server.port);
+    let flags = [&FROM[..], &["--listen", "127.0.0.1:0", "--smtp-url", &url]].concat();
+    let serving = Serving::start(place.folder.path(), &flags);
+    place.invite(&serving, "one@example.com,two@example.com").await;
+    for email in ["one@example.com", "two@example.com"] {
+        for command in ["MAIL", "RCPT", "DATA"] {
+            assert_eq!(server.next()["waits"], command);
+            // It does not answer before the message is sent.
+            let message = [("type", "direct"), ("to", "[\"ada@example.com\"]"), ("content", command)];
+            place.post(&serving, "messages", &message).await;
+            server.go_on();
+        }
+        assert_eq!(server.next()["to"], json!([email]));
+    }
     serving.stop();
 }

@@ -1,9 +1,13 @@
-"""A mail server for tests (aiosmtpd): prints its port, and then one line of JSON for each email that it took."""
+"""A mail server for tests (aiosmtpd): prints its port, and then one line of JSON for each email that it took.
+
+With --slow, it prints a line for each command of an email, and answers it once it has read a line.
+"""
 
 import argparse
 import asyncio
 import json
 import ssl
+import sys
 
 from aiosmtpd.smtp import SMTP, AuthResult
 
@@ -11,8 +15,15 @@ from aiosmtpd.smtp import SMTP, AuthResult
 class Handler:
     def __init__(self, flags):
         self.refusals = dict(refusal.split(":", 1) for refusal in flags.refuse)
+        self.is_slow = flags.slow
+
+    async def wait(self, command):
+        if self.is_slow:
+            print(json.dumps({"waits": command}), flush=True)
+            await asyncio.get_running_loop().run_in_executor(None, sys.stdin.readline)
 
     async def handle_MAIL(self, server, session, envelope, address, options):
+        await self.wait("MAIL")
         if "MAIL" in self.refusals:
             return self.refusals["MAIL"]
         envelope.mail_from = address
@@ -20,12 +31,14 @@ class Handler:
         return "250 OK"
 
     async def handle_RCPT(self, server, session, envelope, address, options):
+        await self.wait("RCPT")
         if "RCPT" in self.refusals:
             return self.refusals["RCPT"]
         envelope.rcpt_tos.append(address)
         return "250 OK"
 
     async def handle_DATA(self, server, session, envelope):
+        await self.wait("DATA")
         if "DATA" in self.refusals:
             return self.refusals["DATA"]
         email = {
@@ -53,6 +66,7 @@ async def main():
     parser.add_argument("--cert")
     parser.add_argument("--key")
     parser.add_argument("--password")
+    parser.add_argument("--slow", action="store_true")
     parser.add_argument("--refuse", action="append", default=[], metavar="COMMAND:ANSWER")
     flags = parser.parse_args()
     context = None
