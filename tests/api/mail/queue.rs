@@ -49,6 +49,39 @@ async fn a_letter_that_is_refused_for_now_is_tried_again_and_holds_up_no_other()
 }
 
 #[tokio::test]
+async fn pauses_between_attempts_grow_and_begin_again_after_a_success() {
+    for (refusal, pauses) in [
+        (Reply::Refuse("MAIL", "421 closing"), [5, 15, 60, 300, 600, 900, 900]),
+        (Reply::Refuse("RCPT", "451 4.7.1 greylisted"), [60, 300, 900, 1800, 3600, 3600, 3600]),
+    ] {
+        let (server, mut sink) = start().await;
+        let owner = server.owner().await;
+        let failures = || server.app().mail.deliveries.failures.get();
+        let pass = async |seconds: i64| {
+            server.clock.advance(seconds);
+            settle(&server).await;
+        };
+        sink.reply(&[refusal; 7]);
+        owner.post("/invites", invitation("a@example.com")).await.ok();
+        settle(&server).await;
+        for (number, pause) in (1..).zip(pauses) {
+            assert_eq!(failures(), number, "before {pause} seconds");
+            pass(pause - 1).await;
+            assert_eq!(failures(), number, "less than {pause} seconds");
+            pass(1).await;
+        }
+        assert_eq!(sink.next().await.to, "a@example.com");
+        sink.reply(&[refusal]);
+        owner.post("/invites", invitation("b@example.com")).await.ok();
+        settle(&server).await;
+        pass(pauses[0] - 1).await;
+        assert_eq!((failures(), sink.rest().len()), (8, 0));
+        pass(1).await;
+        assert_eq!(sink.next().await.to, "b@example.com");
+    }
+}
+
+#[tokio::test]
 async fn letters_wait_for_a_mail_server_that_refuses_the_sender_with_the_recipient() {
     let (server, mut sink) = start().await;
     let owner = server.owner().await;
