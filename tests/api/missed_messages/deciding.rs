@@ -1,11 +1,12 @@
 //! The receivers of mail: settings and muting, presence, edits, kinds of accounts.
 
 use super::mailbox::{Mailbox, PERIOD};
-use crate::harness::{Client, TestServer};
+use crate::harness::{Blocked, Client, TestServer};
 use serde_json::{Value, json};
 use std::time::Duration;
 use teamchat::app::Options;
 use teamchat::commands::Command;
+use teamchat::domain::limits::{MAX_HELD_MESSAGES, MAX_WAITING_MESSAGES};
 use teamchat::scheduler;
 
 const NONE: [&str; 0] = [];
@@ -163,6 +164,67 @@ async fn who_is_active_gets_none_unless_all_clients_are_gone() {
     scheduler::settle(server.app()).await;
     assert_eq!(mailbox.subjects(&server, &ada).await, ["DMs with Bob"], "the laptop was shut");
     queue.ignore();
+}
+
+/// No reports of people who hide their presence are kept.
+// conformance: missed-3
+#[tokio::test]
+async fn people_who_hide_their_presence_are_idle() {
+    let (mailbox, server) = Mailbox::with_server().await;
+    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
+    let mut queue = ada.register(json!({"event_types": ["message"]})).await;
+    let active = || ada.post("/users/me/presence", json!({"status": "active"}));
+    active().await.ok();
+    bob.send_direct(&[&ada], "held").await;
+    scheduler::settle(server.app()).await;
+    assert_eq!(count(&server, "mail_held").await, "1");
+    set(&ada, "presence_enabled", false).await;
+    active().await.ok();
+    bob.send_direct(&[&ada], "sent").await;
+    let letters = mailbox.later(&server, &ada).await;
+    assert!(letters.len() == 1 && letters[0].text.starts_with("> sent\n\n"), "{letters:?}");
+    queue.ignore();
+}
+
+#[tokio::test]
+async fn the_newest_messages_for_active_people_are_held() {
+    let (mailbox, server) = Mailbox::with_server().await;
+    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
+    let mut queue = ada.register(json!({"event_types": ["message"]})).await;
+    ada.post("/users/me/presence", json!({"status": "active"})).await.ok();
+    let mut sent = Vec::new();
+    for number in 0..=MAX_HELD_MESSAGES {
+        sent.push(bob.send_direct(&[&ada], &format!("number {number}")).await.to_string());
+    }
+    scheduler::settle(server.app()).await;
+    let held = server.column("SELECT message_id FROM mail_held ORDER BY message_id").await;
+    assert_eq!(held, sent[1..], "the oldest is gone");
+    server.app().hub.expire_of(None);
+    server.clock.advance(61);
+    let letters = mailbox.later(&server, &ada).await;
+    assert!(letters.len() == 1 && letters[0].text.starts_with("> number 1\n\n"), "{letters:?}");
+    queue.ignore();
+}
+
+#[tokio::test]
+async fn messages_that_wait_for_the_decision_are_limited() {
+    let (mailbox, server) = Mailbox::with_server().await;
+    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
+    scheduler::settle(server.app()).await;
+    let blocked = Blocked::new(server.app(), |app| &app.pools.slow_reads).await;
+    bob.send_direct(&[&ada], "one").await;
+    // As if others had come since: the distance of ids counts.
+    let others = MAX_WAITING_MESSAGES - 1;
+    let statement =
+        format!("INSERT INTO mail_message (id, message_id) SELECT max(id) + {others}, 0 FROM mail_message");
+    server.sql(&statement).await;
+    bob.send_direct(&[&ada], "two").await;
+    bob.send_direct(&[&ada], "three").await;
+    blocked.end().await;
+    let letters = mailbox.later(&server, &ada).await;
+    assert_eq!(letters.len(), 1, "{letters:?}");
+    let text = &letters[0].text;
+    assert!(text.starts_with("> one\n\n> two\n\n") && !text.contains("three"), "{text}");
 }
 
 // conformance: missed-4

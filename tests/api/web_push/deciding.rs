@@ -250,6 +250,26 @@ async fn active_people_are_notified_unless_they_do_not_want_it() {
     assert_eq!(notified(&server, &mut service, &browser).await.last().unwrap().1, "six", "without any queue");
 }
 
+/// No reports of people who hide their presence are kept.
+// conformance: push-7
+#[tokio::test]
+async fn people_who_hide_their_presence_are_idle() {
+    let (mut service, server) = PushService::with_server().await;
+    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
+    let browser = Browser::subscribed(&server, &ada, &service).await;
+    let mut queue = ada.register(json!({"event_types": ["message"]})).await;
+    let active = || ada.post("/users/me/presence", json!({"status": "active"}));
+    ada.patch("/settings", json!({"enable_online_push_notifications": false})).await.ok();
+    active().await.ok();
+    bob.send_direct(&[&ada], "held").await;
+    assert_eq!(notified(&server, &mut service, &browser).await, nothing());
+    ada.patch("/settings", json!({"presence_enabled": false})).await.ok();
+    active().await.ok();
+    bob.send_direct(&[&ada], "sent").await;
+    assert_eq!(notified(&server, &mut service, &browser).await, one("Bob", "sent"));
+    queue.ignore();
+}
+
 // conformance: push-8
 #[tokio::test]
 async fn edits_tell_those_whom_they_mention_first() {
