@@ -6,6 +6,7 @@ use crate::harness::{Client, START, TestServer};
 use hyper::Method;
 use serde_json::{Value, json};
 use teamchat::app::Options;
+use teamchat::domain::groups::system::SystemGroup;
 
 const DAY: i64 = 24 * 60 * 60;
 
@@ -112,6 +113,48 @@ async fn phones_get_mentions_channels_and_groups() {
     ada.patch("/settings", json!({"enable_offline_push_notifications": false})).await.ok();
     bob.send_direct(&[&ada], "not any more").await;
     assert!(bouncer.all(&server).await.is_empty());
+}
+
+// conformance: push-13
+#[tokio::test]
+async fn phones_of_guests_do_not_learn_names_that_they_may_not_know() {
+    let (mut bouncer, server) = Bouncer::with_server().await;
+    let owner = server.owner().await;
+    let (gus, bob) = (server.guest("gus").await, server.member("bob").await);
+    let members = json!({"new": SystemGroup::Members.id()});
+    owner.patch("/realm", json!({"can_access_all_users_group": members})).await.ok();
+    phone(&mut bouncer, &gus, "google").await;
+    let channel = server.channel("general", &[&owner, &gus]).await;
+    let id = bob.send(channel, "hello", "@**all** from outside").await;
+    let asked = bouncer.next().await;
+    let (google, apple) = (&asked.body["gcm_payload"], &asked.body["apns_payload"]);
+    assert_eq!(google["sender_full_name"], "Unknown user");
+    assert_eq!(apple["alert"]["subtitle"], "Unknown user mentioned everyone:");
+    let message = gus.get(&format!("/messages/{id}"), ()).await.ok()["message"].clone();
+    for payload in [google, &apple["custom"]["zulip"]] {
+        assert_eq!(payload["sender_email"], message["sender_email"]);
+    }
+    let avatar = format!("{ORIGIN}{}", message["avatar_url"].as_str().unwrap());
+    assert_eq!(google["sender_avatar_url"], avatar);
+    let body = asked.body.to_string();
+    assert!(!body.contains("Bob") && !body.contains("bob@example.com"), "{body}");
+}
+
+// conformance: push-19
+#[tokio::test]
+async fn phones_get_the_beginning_of_long_texts() {
+    let (mut bouncer, server) = Bouncer::with_server().await;
+    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
+    phone(&mut bouncer, &ada, "google").await;
+    for (content, is_cut) in [("a".repeat(200), false), ("b".repeat(201), true)] {
+        bob.send_direct(&[&ada], &content).await;
+        let asked = bouncer.next().await;
+        let google = &asked.body["gcm_payload"];
+        let text = google["content"].as_str().unwrap();
+        assert_eq!((text.chars().count(), text.ends_with('…')), (200, is_cut), "{text}");
+        assert_eq!(google["content_truncated"], is_cut);
+        assert_eq!(asked.body["apns_payload"]["alert"]["body"], text);
+    }
 }
 
 // conformance: push-20
