@@ -187,3 +187,26 @@ async fn only_messages_that_the_reader_may_read_count() {
     assert!(text.contains("1 more message") && !text.contains("more messages"), "{text}");
     assert!(!text.contains("in the archive") && !text.contains("archived"), "{text}");
 }
+
+// conformance: missed-16
+#[tokio::test]
+async fn guests_learn_of_new_channels_that_are_web_public() {
+    let (mailbox, server, _ada, bob, _channel) = absent().await;
+    let (owner, gus) = (server.owner().await, server.guest("gus").await);
+    server.sql("UPDATE user SET date_joined = 1 WHERE email = 'gus@example.com'").await;
+    owner.patch("/realm", json!({"enable_spectator_access": true})).await.ok();
+    let own = server.channel("own", &[&bob, &gus]).await;
+    server.sql(&format!("UPDATE subscription_span SET from_message_id = 1 WHERE stream_id = {own}")).await;
+    server.channel("public", &[&bob]).await;
+    let web = server.channel("web", &[&bob]).await;
+    owner.patch(&format!("/streams/{web}"), json!({"is_web_public": true})).await.ok();
+    bob.send(own, "lunch", "hello").await;
+    bob.send(web, "lunch", "not for subscribers").await;
+    server.clock.advance(3 * DAY);
+    let letters = mailbox.take(&server, &gus).await;
+    assert_eq!(letters.len(), 1, "{letters:?}");
+    let text = &letters[0].text;
+    assert!(text.contains("#own > lunch") && text.contains("Bob:\n> hello"), "{text}");
+    assert!(text.contains("#web: ") && !text.contains("#public") && !text.contains("#own: "), "{text}");
+    assert!(!text.contains("not for subscribers"), "{text}");
+}
