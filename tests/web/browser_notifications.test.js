@@ -233,12 +233,14 @@ describe("notifications", () => {
   });
 });
 
-/** A subscription of a browser: a point of P-256, and a secret. The browsers of tests have no push service. */
-function fakePush(endpoint) {
-  const keys = {
-    p256dh: "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4",
-    auth: "BTBZMqHH6r4Tts7J_aSIgg",
-  };
+/** The keys of a subscription: a point of P-256, and a secret. */
+const KEYS = {
+  p256dh: "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4",
+  auth: "BTBZMqHH6r4Tts7J_aSIgg",
+};
+
+/** A subscription of a browser. The browsers of tests have no push service. */
+function fakePush(endpoint, keys) {
   const stored = () => JSON.parse(localStorage.getItem("fake push") ?? "null");
   const subscription = (key) => ({
     options: { applicationServerKey: Uint8Array.from(key).buffer },
@@ -258,7 +260,7 @@ describe("push notifications", { skip: IS_FIREFOX }, () => {
   const open = async (name, permission) => {
     const page = await bench.open();
     await page.evaluateOnNewDocument(record, permission);
-    await page.evaluateOnNewDocument(fakePush, "https://push.example/browser");
+    await page.evaluateOnNewDocument(fakePush, "https://push.example/browser", KEYS);
     await enter(page, bench.server, name);
     await go(page, "#settings/notifications");
     await page.waitForSelector("dialog h3");
@@ -326,6 +328,41 @@ describe("push notifications", { skip: IS_FIREFOX }, () => {
     await enter(phone, bench.server, "Cleo");
     await go(phone, "#settings/notifications");
     await untilText(phone, "dialog .problem", "Add to Home Screen");
+  });
+
+  it("stay on when the browser changes or ends its subscription", async () => {
+    const page = await bench.open();
+    await enter(page, bench.server, "Cleo");
+    await page.evaluate(() => navigator.serviceWorker.ready.then(() => true));
+    const target = await page.browserContext().waitForTarget((one) => one.type() === "service_worker");
+    const worker = await target.worker();
+    /** Tells the worker of the change, and waits until it is done with it. */
+    const change = (endpoint, isChanged) =>
+      worker.evaluate(
+        async (url, keys, isThere) => {
+          const subscription = { toJSON: () => ({ endpoint: url, keys }) };
+          const options = { userVisibleOnly: true };
+          PushManager.prototype.subscribe = async (asked) => {
+            if (isThere || asked !== options) throw new Error("asked for another subscription");
+            return subscription;
+          };
+          let work;
+          // An event of a script cannot wait by itself.
+          const waitUntil = (promise) => {
+            work = promise;
+          };
+          const event = new ExtendableEvent("pushsubscriptionchange");
+          self.dispatchEvent(Object.assign(event, { newSubscription: isThere ? subscription : null, oldSubscription: { options }, waitUntil }));
+          await work;
+        },
+        endpoint,
+        KEYS,
+        isChanged,
+      );
+    for (const [endpoint, isChanged] of [["https://push.example/changed", true], ["https://push.example/ended", false]]) {
+      await change(endpoint, isChanged);
+      assert.deepEqual((await ofServer(page)).subscription, { endpoint, shows_content: true });
+    }
   });
 
   it("are shown by the service worker, once for each conversation, and lead to it", async () => {
