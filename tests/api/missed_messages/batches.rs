@@ -154,7 +154,6 @@ async fn letters_that_find_no_room_wait() {
     assert_eq!(mailbox.take(&server, &ada).await.len(), 1);
 }
 
-// conformance: missed-8
 #[tokio::test]
 async fn letters_wait_four_days_for_the_mail_server() {
     let (_mailbox, server) = Mailbox::with_server().await;
