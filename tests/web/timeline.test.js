@@ -6,11 +6,13 @@ import { updateFlags } from "../../web/js/api/endpoints.js";
 import { flush } from "../../web/js/lib/signal.js";
 import { anchorToLoad, beginsUnread, centreOf, emptyText, firstUnreadOf, placesToTry } from "../../web/js/selectors/opening.js";
 import { hasPartialConversations, kindOf, topicTerms } from "../../web/js/selectors/narrow.js";
+import { groupRights } from "../../web/js/selectors/group_settings.js";
 import { mayDelete, mayMove, moveRights } from "../../web/js/selectors/message_rights.js";
 import { timelineRows } from "../../web/js/selectors/timeline_rows.js";
 import { mayResolve, remark } from "../../web/js/selectors/writing.js";
 import { applyEvents, applyLatest } from "../../web/js/store/events.js";
 import { createFetching, createReplies, createSubscriberLists, createTopicLists } from "../../web/js/store/fetching.js";
+import { may, mayIn } from "../../web/js/store/lists.js";
 import { createReading } from "../../web/js/store/reading.js";
 import { reset } from "../../web/js/store/store.js";
 import { applyPresences } from "../../web/js/store/users.js";
@@ -343,5 +345,40 @@ describe("moving messages", () => {
     const store = storeWith({ realm_can_resolve_topics_group: only(2), realm_can_move_messages_between_topics_group: only(1), subscriptions: [channel(10, "general", { can_resolve_topics_group: only(1) }), channel(11, "design", { can_resolve_topics_group: only() }), channel(13, "old", { can_resolve_topics_group: only(1), is_archived: true })] });
     assert.deepEqual([10, 11, 13].map((id) => mayResolve(store, id)), [true, false, false]);
     assert.equal(remark(store, topic(11, "✔ a"), "well").mayResolve, false);
+  });
+});
+
+describe("a guest", () => {
+  const all = { direct_members: [1], direct_subgroups: [] };
+  const rules = { closed: { allow_everyone_group: false }, open: { allow_everyone_group: true } };
+  const supported = {
+    realm: { can_delete_any_message_group: rules.closed, can_delete_own_message_group: rules.open, can_move_messages_between_channels_group: rules.closed, can_move_messages_between_topics_group: rules.open, can_add_subscribers_group: rules.closed, can_resolve_topics_group: rules.open, can_manage_all_groups: rules.closed },
+    stream: { can_delete_any_message_group: rules.closed, can_administer_channel_group: rules.closed, can_move_messages_out_of_channel_group: rules.open, can_add_subscribers_group: rules.closed },
+    group: { can_manage_group: rules.closed, can_add_members_group: rules.closed, can_remove_members_group: rules.closed, can_join_group: rules.closed, can_leave_group: rules.open },
+  };
+  const permissions = (kind, prefix) => Object.fromEntries(Object.keys(supported[kind]).map((name) => [prefix + name, all]));
+  const storeFor = (is_guest, more = {}) => storeWith({ is_guest, server_supported_permission_settings: supported, ...permissions("realm", "realm_"), ...more });
+
+  it("has no permission that may not be given to everyone, even through a group that has it", () => {
+    const settings = Object.keys(supported.realm);
+    assert.deepEqual(settings.filter((name) => may(storeFor(false), name)), settings);
+    assert.deepEqual(settings.filter((name) => may(storeFor(true), name)), settings.filter((name) => supported.realm[name] === rules.open));
+    const group = { id: 5, name: "editors", members: [], direct_subgroup_ids: [], ...permissions("group", "") };
+    const rightsOf = (is_guest, members) => Object.entries(groupRights(storeFor(is_guest), { ...group, members })).filter(([, is]) => is).map(([name]) => name);
+    assert.deepEqual(rightsOf(false, []), ["mayManage", "mayAdd", "mayRemove", "mayJoin"]);
+    assert.deepEqual([rightsOf(true, []), rightsOf(true, [1])], [[], ["isMember"]]);
+  });
+
+  it("has none of those in a channel either", () => {
+    const nobody = { direct_members: [], direct_subgroups: [] };
+    const none = Object.fromEntries(Object.keys(supported.realm).map((name) => [`realm_${name}`, nobody]));
+    const rightsOf = (is_guest, setting) => {
+      const store = storeFor(is_guest, { ...none, subscriptions: [channel(10, "general", { [setting]: all })] });
+      const { topic: toTopic, channel: toChannel } = moveRights(store, 10);
+      return [mayDelete(store, inTopic(5, 10, "a")), mayIn(store, "can_add_subscribers_group", store.channels.get(10)), toTopic, toChannel];
+    };
+    const settings = Object.keys(supported.stream);
+    assert.deepEqual(settings.map((setting) => rightsOf(false, setting)), [[true, false, false, false], [false, false, true, true], [false, false, false, true], [false, true, false, false]]);
+    assert.deepEqual(settings.map((setting) => rightsOf(true, setting).indexOf(true)), [-1, -1, 3, -1]);
   });
 });

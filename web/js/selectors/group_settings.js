@@ -5,7 +5,7 @@
 
 import { t } from "../lib/words.js";
 import { groupOf, includesSelf, may } from "../store/lists.js";
-import { GUEST, userOf } from "../store/users.js";
+import { userOf } from "../store/users.js";
 import { groupName, systemNames } from "./group_names.js";
 
 /** @typedef {import("../store/store.js").Store} Store */
@@ -34,24 +34,24 @@ export const mayMix = (store, kind, setting) => !store.state.server_supported_pe
 
 /** Whether the user may change the settings of a channel. @param {Store} store @param {import("../../types/api.js").Channel} channel */
 export const mayAdminister = (store, { can_administer_channel_group: group }) =>
-  Boolean(store.state.is_admin) || includesSelf(store, group);
+  Boolean(store.state.is_admin) || includesSelf(store, "stream", "can_administer_channel_group", group);
 
 /** What the user may do with a group. @param {Store} store @param {UserGroup} group
  * @returns {{ mayManage: boolean, mayAdd: boolean, mayRemove: boolean, mayJoin: boolean, mayLeave: boolean, isMember: boolean }} */
 export function groupRights(store, group) {
-  const isIn = (/** @type {GroupPermission} */ setting) => includesSelf(store, group[setting]);
-  const isGuest = store.self?.role === GUEST;
-  const mayManage = !isGuest && (may(store, "can_manage_all_groups") || isIn("can_manage_group"));
-  const mayAdd = mayManage || (!isGuest && isIn("can_add_members_group"));
-  const mayRemove = mayManage || (!isGuest && isIn("can_remove_members_group"));
+  const isIn = (/** @type {GroupPermission} */ setting) => includesSelf(store, "group", setting, group[setting]);
+  const mayManage = may(store, "can_manage_all_groups") || isIn("can_manage_group");
+  const mayAdd = mayManage || isIn("can_add_members_group");
+  const mayRemove = mayManage || isIn("can_remove_members_group");
   const isMember = group.members.includes(store.selfId);
   return {
     mayManage,
     mayAdd,
     mayRemove,
     isMember,
-    mayJoin: !isMember && !isGuest && (mayAdd || isIn("can_join_group")),
-    mayLeave: isMember && !isGuest && (mayRemove || isIn("can_leave_group")),
+    mayJoin: !isMember && (mayAdd || isIn("can_join_group")),
+    // Guests change no group, although everyone may have this permission.
+    mayLeave: isMember && store.state.is_guest !== true && (mayRemove || isIn("can_leave_group")),
   };
 }
 

@@ -28,7 +28,8 @@ export function mayDelete(store, message) {
 export function moveRights(store, streamId, { to = streamId, timestamp } = {}) {
   const isGiven = (/** @type {number} */ id, /** @type {"within" | "out_of"} */ kind) => {
     const channel = channelOf(store, id);
-    return mayAdminister(store, channel) || includesSelf(store, channel[`can_move_messages_${kind}_channel_group`]);
+    const setting = `can_move_messages_${kind}_channel_group`;
+    return mayAdminister(store, channel) || includesSelf(store, "stream", setting, channel[setting]);
   };
   const isInTime = (/** @type {number | null | undefined} */ limit) =>
     timestamp === undefined || store.state.is_moderator === true || !limit || store.now() - timestamp <= limit;

@@ -180,16 +180,21 @@ export function isInGroup(store, userId, setting) {
   return group.members.includes(userId) || group.direct_subgroup_ids.some((id) => isInGroup(store, userId, id));
 }
 
-/** Whether a permission includes the user; one that is not known includes nobody.
- * @param {Store} store @param {Parameters<typeof isInGroup>[2] | undefined} setting */
-export const includesSelf = (store, setting) => setting !== undefined && isInGroup(store, store.selfId, setting);
+/** Whether a permission includes the user. One that is not known includes nobody. Guests have no permission that may not be given to
+ * everyone, even as members of a group that has it.
+ * @param {Store} store @param {"realm" | "stream" | "group"} kind @param {string} setting
+ * @param {Parameters<typeof isInGroup>[2] | undefined} holder Who has it. */
+export function includesSelf(store, kind, setting, holder) {
+  const isForGuests = store.state.server_supported_permission_settings?.[kind]?.[setting]?.allow_everyone_group !== false;
+  return holder !== undefined && (isForGuests || store.state.is_guest !== true) && isInGroup(store, store.selfId, holder);
+}
 
 /** Whether a permission of the organization includes the user. @param {Store} store @param {string} setting */
 export function may(store, setting) {
-  const group = membersOf(store.state)[`realm_${setting}`];
-  return group === undefined || isInGroup(store, store.selfId, group);
+  const holder = membersOf(store.state)[`realm_${setting}`];
+  return holder === undefined || includesSelf(store, "realm", setting, holder);
 }
 
 /** Whether that permission, or the one of the same name of a channel, includes the user.
  * @param {Store} store @param {string} setting @param {import("../../types/api.js").Channel | undefined} channel */
-export const mayIn = (store, setting, channel) => may(store, setting) || includesSelf(store, channel?.[setting]);
+export const mayIn = (store, setting, channel) => may(store, setting) || includesSelf(store, "stream", setting, channel?.[setting]);
