@@ -231,6 +231,17 @@ describe("a dialog that is still loading", () => {
     await untilText(ada, ".recent .conversation__name", "breakfast");
   });
 
+  it("is not waited for by the combined feed", { skip: IS_FIREFOX }, async () => {
+    await bench.server.send("Bob", "general", "lunch", "Soup is ready");
+    const ada = await as("Ada", "#feed");
+    const held = await hold(ada, (request) => request.url().endsWith("/overviews.js"));
+    await ada.reload();
+    await untilText(ada, ".message-row", "Soup is ready");
+    // It is loaded once the page has come to rest.
+    await eventually(() => assert.equal(held.length, 1));
+    await held[0].continue();
+  });
+
   it("is not waited for by messages: a poll is shown when its module is there", { skip: IS_FIREFOX }, async () => {
     const { id } = await bench.server.send("Bob", "general", "teatime", "/poll Tea?\nYes\nNo");
     await bench.server.send("Bob", "general", "teatime", "Please vote");

@@ -14,6 +14,7 @@ import { go } from "./platform/router.js";
 import { watchViewport } from "./platform/viewport.js";
 import { registerWorker, takeShared } from "./platform/worker.js";
 import { matches, requestTerms } from "./selectors/narrow.js";
+import { meansMessages } from "./selectors/routes.js";
 import { forgetKnownDrafts } from "./store/drafts.js";
 import { applyLatest } from "./store/events.js";
 import { isOtherLanguage, languageAtStart, useLanguage } from "./store/language.js";
@@ -72,7 +73,7 @@ async function start() {
   if (!csrfToken() && !(await mayVisit(api.serverSettings))) return login();
   session.queue.start();
   // A page that begins with messages loads the lists of conversations when it has come to rest.
-  const overviews = location.hash.startsWith("#narrow/") ? null : loadOverviews().catch(() => {});
+  const overviews = meansMessages(location.hash.slice(1)) ? null : loadOverviews().catch(() => {});
   const language = () => session.store.setting("default_language") ?? "en";
 
   await Promise.all([words, overviews]);

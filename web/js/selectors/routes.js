@@ -17,12 +17,18 @@ import { narrowName } from "./title.js";
 /** @type {Term[]} */
 const FEED = [{ operator: "in", operand: "home" }];
 
+/** Fragments of the combined feed. */
+const OF_FEED = ["feed", "all_messages"];
+
+/** Whether a fragment means messages, before there is a state. @param {string} fragment Without `#`. */
+export const meansMessages = (fragment) => OF_FEED.includes(fragment) || fragment.startsWith("narrow/");
+
 /** @param {Store} store @param {string} fragment Without `#`. @returns {Route} */
 export function routeOf(store, fragment) {
   const feed = /** @type {Route} */ ({ kind: "narrow", terms: FEED, narrow: kindOf(FEED) });
   if (fragment === "inbox" && !store.isVisitor) return { kind: "inbox" };
   if (fragment === "recent" || fragment === "recent_topics") return { kind: "recent" };
-  if (fragment === "feed" || fragment === "all_messages") return feed;
+  if (OF_FEED.includes(fragment)) return feed;
   const listed = Number(/^topics\/channel\/(\d+)/.exec(fragment)?.[1]);
   if (listed && store.channels.has(listed)) return { kind: "topics", streamId: listed };
   if (fragment.startsWith("narrow/")) {
