@@ -6,7 +6,7 @@
 
 import { decodeFragment } from "../lib/parse.js";
 import { channelByName, channelOf, isTopicMuted } from "../store/channels.js";
-import { directKey, otherIds, recipientIds } from "../store/conversations.js";
+import { directKey, isResolvedTopic, otherIds, recipientIds } from "../store/conversations.js";
 import { userOf } from "../store/users.js";
 
 /** @typedef {import("../../types/api.js").Term} Term */
@@ -308,7 +308,7 @@ function matchesIs(store, operand, { flags, type, stream_id, subject }) {
     case "unread":
       return !flags.includes("read");
     case "resolved":
-      return type === "stream" && subject.startsWith("✔ ");
+      return type === "stream" && isResolvedTopic(subject);
     case "muted":
       return type === "stream" && isTopicMuted(store, Number(stream_id), subject);
     default:

@@ -6,12 +6,12 @@
 import { createMemo } from "../lib/memo.js";
 import { dayOf, relativeTime } from "../lib/time.js";
 import { channelOf, FOLLOWED, INHERIT, isMutedBy } from "../store/channels.js";
-import { conversationKey, otherIds, recipientIds } from "../store/conversations.js";
+import { conversationKey, isResolvedTopic, otherIds, recipientIds } from "../store/conversations.js";
 import { unreadCount } from "../store/unread.js";
 import { userOf } from "../store/users.js";
 import { conversationTerms, topicTerms } from "./narrow.js";
 import { collator, inboxSections, namesOf } from "./sidebar_items.js";
-import { isResolvedTopic, plainTopicName } from "./title.js";
+import { plainTopicName } from "./title.js";
 
 /** @typedef {import("../store/store.js").Store} Store */
 /** @typedef {import("../../types/api.js").Term} Term */

@@ -5,7 +5,7 @@
 
 import { t } from "../lib/words.js";
 import { channelOf, FOLLOWED, isTopicMuted, MUTED, policyOf, UNMUTED } from "../store/channels.js";
-import { topicKey } from "../store/conversations.js";
+import { isResolvedTopic, topicKey } from "../store/conversations.js";
 import { unreadCount, unreadDirects, unreadTopics } from "../store/unread.js";
 import { userOf } from "../store/users.js";
 
@@ -83,7 +83,7 @@ export function topicItems(store, streamId, current, all) {
       isPreferred: policy === UNMUTED || policy === FOLLOWED,
       isOff: policy === MUTED,
       hasMention: [...(store.unread.get(key) ?? [])].some((id) => store.mentions.has(id)),
-      isResolved: name.startsWith("✔ "),
+      isResolved: isResolvedTopic(name),
     };
   });
   if (all) return { items, hasMore: false };

@@ -5,6 +5,7 @@
 
 import { t } from "../lib/words.js";
 import { channelOf } from "../store/channels.js";
+import { plainTopic } from "../store/conversations.js";
 import { unreadCounts } from "../store/unread.js";
 import { userOf } from "../store/users.js";
 import { kindOf } from "./narrow.js";
@@ -25,13 +26,8 @@ export function emptyTopicName({ state }) {
 /** @param {Store} store @param {string} topic */
 export const topicName = (store, topic) => (topic === "" ? emptyTopicName(store) : topic);
 
-const RESOLVED = "✔ ";
-
-/** @param {string} topic */
-export const isResolvedTopic = (topic) => topic.startsWith(RESOLVED);
-
 /** The name of a topic beside an icon that says that it is resolved. @param {Store} store @param {string} topic */
-export const plainTopicName = (store, topic) => topicName(store, isResolvedTopic(topic) ? topic.slice(RESOLVED.length) : topic);
+export const plainTopicName = (store, topic) => topicName(store, plainTopic(topic));
 
 /** @type {() => Record<string, string>} */
 const flagNames = () => ({

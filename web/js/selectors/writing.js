@@ -6,7 +6,7 @@
 import { openFences } from "../lib/text_edits.js";
 import { t } from "../lib/words.js";
 import { channelOf } from "../store/channels.js";
-import { directKey } from "../store/conversations.js";
+import { directKey, isResolvedTopic } from "../store/conversations.js";
 import { draftKey } from "../store/drafts.js";
 import { isInGroup, may, mayIn } from "../store/lists.js";
 import { GUEST, userCalled } from "../store/users.js";
@@ -139,7 +139,7 @@ export function remark(store, destination, text) {
     const mayAdd = mayIn(store, "can_add_subscribers_group", channelOf(store, streamId));
     return { kind: "outside", streamId, ids, names: namesOf(store, ids), mayAdd };
   }
-  if (destination?.type === "stream" && destination.topic.startsWith("✔ ") && text.trim())
+  if (destination?.type === "stream" && isResolvedTopic(destination.topic) && text.trim())
     return { kind: "resolved", streamId: destination.to[0], topic: destination.topic, mayResolve: mayResolve(store, destination.to[0]) };
   return null;
 }

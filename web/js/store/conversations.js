@@ -23,6 +23,18 @@ export function topicKey(streamId, topic) {
   return `channel/${streamId}/${topic.toLowerCase()}`;
 }
 
+/** What the names of resolved topics begin with. */
+const RESOLVED = "✔ ";
+
+/** @param {string} topic */
+export const isResolvedTopic = (topic) => topic.startsWith(RESOLVED);
+
+/** The name of a topic without the mark of resolved ones. @param {string} topic */
+export const plainTopic = (topic) => (isResolvedTopic(topic) ? topic.slice(RESOLVED.length) : topic);
+
+/** The name that a topic gets when it is resolved, or no longer is. @param {string} topic */
+export const toggledResolved = (topic) => (isResolvedTopic(topic) ? topic.replace(/^✔ [ ✔]*/, "") : RESOLVED + topic);
+
 /** Topics as people write them, by key. @type {Map<string, string>} */
 const spellings = new Map();
 

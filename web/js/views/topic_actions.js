@@ -11,7 +11,7 @@ import { moveRights } from "../selectors/message_rights.js";
 import { fragmentOf, narrowKey, topicsFragment, topicTerms } from "../selectors/narrow.js";
 import { mayResolve } from "../selectors/writing.js";
 import { channelOf, FOLLOWED, INHERIT, MUTED, policyOf, UNMUTED } from "../store/channels.js";
-import { topicKey } from "../store/conversations.js";
+import { isResolvedTopic, toggledResolved, topicKey } from "../store/conversations.js";
 import { may } from "../store/lists.js";
 import { unreadOfChannel } from "../store/unread.js";
 import { ask, confirm, showMenu } from "./popover.js";
@@ -66,10 +66,8 @@ async function copyTopicLink(app, streamId, topic) {
 export async function toggleResolved(app, streamId, topic) {
   const message = await someMessage(app, streamId, topic);
   if (!message) return;
-  const next = topic.startsWith("✔ ") ? topic.replace(/^✔ [ ✔]*/, "") : `✔ ${topic}`;
-  await app.session.attempt(
-    updateMessage(message.id, { topic: next, propagate_mode: "change_all", send_notification_to_old_thread: false }),
-  );
+  const change = { topic: toggledResolved(topic), propagate_mode: "change_all", send_notification_to_old_thread: false };
+  await app.session.attempt(updateMessage(message.id, change));
 }
 
 /** @param {App} app @param {number} streamId @param {string} topic */
@@ -120,7 +118,7 @@ export function showTopicMenu(app, streamId, topic, opener, at) {
         : { label: t("Mark as unread"), icon: "mail", run: () => void markTopicUnread(app, terms) },
       topic !== "" &&
         mayResolve(store, streamId) && {
-          label: topic.startsWith("✔ ") ? t("Mark as unresolved") : t("Mark as resolved"),
+          label: isResolvedTopic(topic) ? t("Mark as unresolved") : t("Mark as resolved"),
           icon: "check",
           run: () => void toggleResolved(app, streamId, topic),
         },
