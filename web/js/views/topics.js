@@ -12,7 +12,7 @@ import { topicItems } from "../selectors/sidebar_items.js";
 import { plainTopicName, topicName } from "../selectors/title.js";
 import { createLoad } from "./load_state.js";
 import { showTopicMenu } from "./on_demand.js";
-import { bindListKeys } from "./overview_parts.js";
+import { bindListKeys, filterInput } from "./overview_parts.js";
 import { button, countBadge, keepFocus } from "./parts.js";
 
 /** @typedef {import("../selectors/sidebar_items.js").TopicItem} TopicItem */
@@ -25,21 +25,13 @@ export function createTopics(app, streamId) {
   const list = h("ul", { class: "recent" });
   const empty = h("div", { class: "empty", hidden: true });
   const rows = plainList(list, { key: (/** @type {TopicItem} */ { name }) => name, create: topicRow });
-  const filter = h("input", {
-    type: "search",
-    placeholder: t("Filter topics"),
-    "aria-label": t("Filter topics"),
-    oninput: () => {
-      text.value = filter.value;
-    },
-  });
   const element = h(
     "section",
     { class: "page", "aria-label": t("Topics") },
     h(
       "div",
       { class: "page__tools" },
-      filter,
+      filterInput(t("Filter topics"), text),
       h("a", { class: "button", href: `#${app.fragmentOf([{ operator: "channel", operand: streamId }])}` }, t("All messages")),
       button([icon("plus"), t("New topic")], () => app.composer.open({ type: "stream", to: [streamId], topic: "" })),
     ),
