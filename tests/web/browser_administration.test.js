@@ -59,6 +59,32 @@ describe("moving messages and resolving topics", () => {
     await clickButton(bob, "Actions on the topic");
     await menu(offered);
   });
+
+  it("keep their topic where it cannot be changed, whatever was written for another channel", async () => {
+    const from = await bench.server.channel("attic", ["Ada", "Bob"]);
+    const to = await bench.server.channel("cellar", ["Ada", "Bob"]);
+    const { id } = await bench.server.send("Ada", "attic", "trunk", "Old letters");
+    const { realm_user_groups: groups } = await fetched("Ada", "realm_user_groups");
+    const may = (name) => bench.server.call("Ada", "PATCH", "/realm", { can_move_messages_between_topics_group: { new: groups.find((one) => one.name === name).id } });
+    await may("role:administrators");
+    await bench.server.call("Ada", "PATCH", `/streams/${to}`, { can_move_messages_within_channel_group: { new: { direct_members: [bench.server.accounts.Bob.user_id], direct_subgroups: [] } } });
+    const bob = await as("Bob", `#narrow/channel/${from}-attic/topic/trunk`);
+    await untilText(bob, ".message-row", "Old letters");
+    await pressOn(bob, `[data-id="${id}"]`, "m");
+    const topic = () => onField(bob, "Topic", (input) => [input.value, input.disabled]);
+    assert.deepEqual(await topic(), ["trunk", true]);
+    await chooseFrom(bob, "Channel", "cell", "cellar");
+    await fillIn(bob, "Topic", "chest");
+    await chooseFrom(bob, "Channel", "att", "attic");
+    assert.deepEqual(await topic(), ["trunk", true]);
+    await chooseFrom(bob, "Channel", "cell", "cellar");
+    assert.deepEqual(await topic(), ["chest", false]);
+    await clickText(bob, "dialog button[type=submit]", "Move");
+    await untilToast(bob, "The messages have been moved.");
+    const { message } = await bench.server.call("Bob", "GET", `/messages/${id}`);
+    assert.deepEqual([message.stream_id, message.subject], [to, "chest"]);
+    await may("role:everyone");
+  });
 });
 
 describe("channels", () => {

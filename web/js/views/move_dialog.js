@@ -30,10 +30,13 @@ export function showMove(app, message, mode = "change_later") {
     isWanted: ({ subscribed, stream_id }) => subscribed || stream_id === own,
     onChange: (id) => {
       topic.input.disabled = !rights(id).topic;
+      topic.input.value = topicThere();
       topic.input.focus();
     },
   });
   const topic = topicChooser(app, { value: message.subject, streamId: channel.id, onChange: () => {} });
+  /** The new topic: the same one where it cannot be changed, whatever was written for another channel. */
+  const topicThere = () => (topic.input.disabled ? message.subject : topic.value());
   topic.input.disabled = !mayRename;
   (mayRename ? topic : channel).input.autofocus = true;
   const scope = select(
@@ -50,7 +53,7 @@ export function showMove(app, message, mode = "change_later") {
     form(
       async () => {
         const isOtherChannel = channel.id() !== own;
-        const name = topic.value().trim();
+        const name = topicThere().trim();
         const done = await session.attempt(
           updateMessage(message.id, {
             ...(name !== message.subject || !isOtherChannel ? { topic: name } : {}),
