@@ -3,10 +3,11 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
-import { compose, countOf, enter, eventually, onElement, openPage, pagePause, setUp, typeInto, until, untilEqual, untilText, wake, write } from "./harness.js";
+import { clickButton, clickText, compose, countOf, enter, eventually, IS_FIREFOX, onElement, openPage, pagePause, setUp, typeInto, until, untilEqual, untilText, wake, write } from "./harness.js";
 
 const bench = setUp();
 const { as, at } = bench;
+const box = ".composer .editor__text";
 
 const contents = async (topic) => {
   const { messages } = await bench.server.call("Bob", "GET", "/messages", { anchor: "newest", num_before: 50, num_after: 0, narrow: [["channel", "general"], ["topic", topic]], apply_markdown: false });
@@ -72,6 +73,35 @@ describe("two tabs", () => {
     await eventually(async () => assert.equal(await textOf(two), "A common draft, longer"));
   });
 
+  it("empty the box of a draft that one of them sends", async () => {
+    const one = await as("Ada", await at("general", "sent"));
+    await write(one, "Said once");
+    await until(one, () => Object.values(localStorage).some((text) => text.includes("Said once")));
+    const two = await tabBeside(one);
+    await untilEqual(two, box, (area) => area.value, "Said once");
+    await compose(one, "");
+    await untilText(two, ".message-row", "Said once");
+    await untilEqual(two, box, (area) => area.value, "");
+  });
+
+  it("leave no draft that goes with the session, although one of them was frozen", { skip: IS_FIREFOX }, async () => {
+    const one = await as("Ada", await at("general", "frozen"));
+    await write(one, "Private words");
+    const kept = () => one.evaluate(() => Object.values(localStorage).filter((text) => text.includes("Private words")).map((text) => JSON.parse(text)));
+    await eventually(async () => assert.deepEqual((await kept()).map(({ id, isChanged }) => id !== undefined && !isChanged), [true]));
+    const two = await tabBeside(one);
+    await untilEqual(two, box, (area) => area.value, "Private words");
+    const session = await two.createCDPSession();
+    await session.send("Page.setWebLifecycleState", { state: "frozen" });
+    await clickButton(one, "Your menu");
+    await clickText(one, "[role=menuitem]", "Log out");
+    await one.waitForSelector("#id_username");
+    await eventually(async () => assert.deepEqual(await kept(), []));
+    await session.send("Page.setWebLifecycleState", { state: "active" });
+    await two.waitForSelector("#id_username");
+    assert.deepEqual(await kept(), []);
+  });
+
   it("do not take a message for lost that another tab is sending", async () => {
     const one = await as("Ada", await at("general", "slow"));
     await one.waitForSelector(".composer .editor__text", { visible: true });
@@ -91,8 +121,6 @@ describe("two tabs", () => {
 
 describe("two tabs without locks, as over plain http", () => {
   const withoutLocks = () => Object.defineProperty(Navigator.prototype, "locks", { get: () => undefined });
-  const box = ".composer .editor__text";
-
   /** A tab with a text, and another one that has the same draft. */
   async function tabsWith(topic, write) {
     const one = await bench.open();

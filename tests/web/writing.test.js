@@ -229,6 +229,43 @@ describe("what is being written", () => {
     assert.deepEqual(texts(), ["other words"], "what is sent is not the draft of the other tab");
   });
 
+  it("leaves the box when its draft is sent in another tab, or goes with the session, unless it was changed here", () => {
+    const disk = new Map();
+    const entries = { all: () => new Map(disk), set: (key, text) => (text === null ? disk.delete(key) : disk.set(key, text)) };
+    const tab = () => {
+      const drafts = createDrafts({ entries, api: {}, isSynchronized: () => false });
+      const box = { text: "" };
+      const composition = createComposition({ drafts: () => drafts, text: () => box.text, now: () => 1 });
+      box.text = composition.open(topic(10, "a"));
+      const hear = () => {
+        drafts.readAgain();
+        box.text = composition.follow() ?? box.text;
+      };
+      return { box, composition, drafts, hear };
+    };
+    const texts = () => [...disk.values()].map((text) => JSON.parse(text).content);
+    const one = tab();
+    one.box.text = "the draft";
+    one.composition.save(true);
+    const two = tab();
+    assert.equal(two.box.text, "the draft");
+    one.composition.sent(topic(10, "a"), () => { one.box.text = ""; });
+    // The other tab is left before its box is empty.
+    two.drafts.readAgain();
+    two.composition.save(true);
+    assert.deepEqual(texts(), []);
+    two.hear();
+    assert.equal(two.box.text, "");
+    two.box.text = "another draft";
+    two.composition.save(true);
+    one.hear();
+    two.box.text = "another draft, longer";
+    disk.clear();
+    two.hear();
+    two.composition.save(true);
+    assert.deepEqual([two.box.text, ...texts()], ["another draft, longer", "another draft, longer"]);
+  });
+
   it("goes on in the copy that is made of its draft when another device has a newer one", () => {
     const { composition, drafts, kept, box, open } = bench();
     const adopt = (content, timestamp) => drafts.adopt([{ id: 5, type: "stream", to: [10], topic: "a", content, timestamp }]);

@@ -102,7 +102,12 @@ async function start() {
       void session.flushDeletions();
       if (!session.store.isVisitor) void session.offline.save();
     },
-    onWake: () => void (session.store.isVisitor || reportPresence(true)),
+    onWake() {
+      if (session.store.isVisitor) return;
+      // A frozen page does not hear what other tabs keep.
+      session.readDrafts();
+      void reportPresence(true);
+    },
   });
   const ofUsers = session.store.isVisitor ? [] : [followZone, keepPush];
   setTimeout(() => [loadOverviews, loadOnDemand, loadOverlays, showIcon, ...ofUsers].forEach(whenConnected), REST);

@@ -31,10 +31,12 @@ export function createComposition({ drafts, text, now, onSaved = () => {} }) {
   /** Counts the texts that were opened. */
   let opened = 0;
 
-  /** The text of the draft if another tab or device has changed it. */
+  /** The text of the draft if another tab or device has changed it: none if it was sent or deleted there, or left the browser when
+   * another tab logged out. */
   function changedElsewhere() {
-    const kept = key === null ? undefined : drafts().textOf(key);
-    if (!destination || kept === undefined || kept === known) return undefined;
+    if (!destination || key === null) return undefined;
+    const kept = drafts().textOf(key) ?? "";
+    if (kept === known) return undefined;
     // Another device has a newer draft, and what was kept here is beside it now: the text in the box goes on there.
     const copy = drafts().keyOf(destination, known);
     if (copy === undefined) return kept;

@@ -74,10 +74,12 @@ export function createDrafts({ entries, api, isSynchronized }) {
     entries.set(key, draft ? JSON.stringify(draft) : null);
   };
 
+  /** Reads what is kept. What has not changed stays the same object: its request may be under way. */
   function readEntries() {
+    const before = new Map([...drafts].map(([key, draft]) => [key + JSON.stringify(draft), draft]));
     drafts.clear();
     for (const [key, text] of entries.all()) {
-      const draft = /** @type {any} */ (asObject(parseJson(text)));
+      const draft = before.get(key + text) ?? /** @type {any} */ (asObject(parseJson(text)));
       if (draft.destination && draft.content) drafts.set(key, draft);
     }
   }

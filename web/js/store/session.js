@@ -257,10 +257,14 @@ export function createSession({ matches, requestTerms, tabs }) {
 
   whenKeptElsewhere((name) => {
     if (name.startsWith(`${store.selfId}/outbox/`)) outbox.watchOthers();
-    if (!name.startsWith(`${store.selfId}/drafts/`)) return;
+    if (name.startsWith(`${store.selfId}/drafts/`)) readDrafts();
+  });
+
+  /** Takes over the drafts that other tabs keep. */
+  function readDrafts() {
     drafts.readAgain();
     store.touch("drafts");
-  });
+  }
 
   /** Shows a message that the server has taken, although no event comes. @param {string} localId @param {number} id */
   async function fetchSent(localId, id) {
@@ -313,6 +317,7 @@ export function createSession({ matches, requestTerms, tabs }) {
     get drafts() {
       return drafts;
     },
+    readDrafts,
     edits,
     replaceKept,
     recoveries,
