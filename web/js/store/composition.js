@@ -131,14 +131,6 @@ export function createComposition({ drafts, text, now, onSaved = () => {} }) {
       shown = next;
       return isSame(destination, next) || (isElsewhere && isWriting);
     },
-    /** A draft was sent or deleted elsewhere. @param {string} gone @param {string} content
-     * @returns {boolean} whether it is what is in the box, unchanged since */
-    removed(gone, content) {
-      if (gone !== key || text() !== content) return false;
-      cancel();
-      key = null;
-      return true;
-    },
     /** Takes over the draft from another tab or device, if nothing was changed here. @returns {string | null} the text for the box */
     follow() {
       const kept = changedElsewhere();

@@ -176,9 +176,6 @@ export function createDrafts({ entries, api, isSynchronized }) {
       }
       return places;
     },
-    /** The key of the draft that the server knows by this id, and its text, if the server has the same. @param {number} id */
-    known: (id) =>
-      [...drafts].filter(([, draft]) => draft.id === id && !draft.isChanged).map(([key, { content }]) => ({ key, content }))[0],
     /** Another tab keeps other drafts. */
     readAgain: readEntries,
     /** Takes over the server's drafts: the newer of two wins. One that is gone there was sent or deleted elsewhere.

@@ -47,8 +47,6 @@ export function createSession({ matches, requestTerms, tabs }) {
   const editListeners = new Set();
   /** @type {Set<(from: Destination, to: Destination, places: Map<string, string>) => void>} */
   const moveListeners = new Set();
-  /** @type {Set<(key: string, content: string) => void>} */
-  const draftListeners = new Set();
   /** Counts how often the connection came back, for what failed meanwhile. */
   const recoveries = signal(0);
   let isStarted = false;
@@ -122,10 +120,6 @@ export function createSession({ matches, requestTerms, tabs }) {
         },
       });
       replies.note(events);
-      for (const event of events) {
-        const gone = event.type === "drafts" && event.op === "remove" ? drafts.known(event.draft_id) : undefined;
-        if (gone) for (const listener of draftListeners) listener(gone.key, gone.content);
-      }
       const isSwitch = events.some(({ type, property }) => type === "user_settings" && property === "enable_drafts_synchronization");
       if (isSwitch || events.some((event) => event.type === "drafts")) drafts.adopt(store.state.drafts ?? []);
       for (const event of events) {
@@ -349,10 +343,6 @@ export function createSession({ matches, requestTerms, tabs }) {
     /** An edit has given a known message a flag, such as that of a mention. @param {(message: Message) => void} listener */
     onEdit(listener) {
       editListeners.add(listener);
-    },
-    /** A draft was sent or deleted elsewhere. @param {(key: string, content: string) => void} listener */
-    onDraftGone(listener) {
-      draftListeners.add(listener);
     },
     /** @param {(from: Destination, to: Destination, places: Map<string, string>) => void} listener `places`: where its drafts are now. */
     onMove(listener) {

@@ -281,9 +281,6 @@ export function createComposer(app) {
     isEmpty: () => editor.isEmpty(),
   };
 
-  session.onDraftGone((key, content) => {
-    if (composition.removed(key, content)) editor.setValue("");
-  });
   session.onMove((from, to, places) => {
     if (!composition.moved(from, to, places)) return;
     setContext();
