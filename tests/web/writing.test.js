@@ -324,6 +324,59 @@ describe("what is being written", () => {
   });
 });
 
+describe("drafts that a repeated request has created twice", () => {
+  const settled = () => new Promise((resolve) => setTimeout(resolve));
+  const asSent = (id, content = "some words") => ({ id, type: "stream", to: [10], topic: "a", content, timestamp: 1 });
+
+  function bench() {
+    const calls = [];
+    const api = { create: async () => 8, edit: async (id, { content }) => calls.push(["edit", id, content]), remove: async (id) => calls.push(["remove", id]) };
+    const drafts = createDrafts({ entries: { all: () => new Map(), set: () => {} }, api, isSynchronized: () => true });
+    return { calls, drafts, api, all: () => drafts.all().map(({ id, content }) => [id, content]) };
+  }
+
+  it("are one again: the first stays", async () => {
+    const { calls, drafts, all } = bench();
+    drafts.set(topic(10, "a"), "some words", 1, true);
+    await settled();
+    assert.deepEqual(all(), [[8, "some words"]]);
+    // The event about the first request comes late.
+    for (let count = 0; count < 2; count++) drafts.adopt([asSent(8), asSent(7), asSent(9, "other words")]);
+    await settled();
+    assert.deepEqual(all(), [[7, "some words"], [9, "other words"]]);
+    assert.deepEqual(calls, [["remove", 8]]);
+  });
+
+  it("keep what was written meanwhile", async () => {
+    const { calls, drafts, all } = bench();
+    drafts.set(topic(10, "a"), "some words", 1, true);
+    await settled();
+    drafts.set(topic(10, "a"), "some words, and more", 2, true);
+    drafts.adopt([asSent(7), asSent(8)]);
+    await settled();
+    assert.deepEqual(all(), [[7, "some words, and more"]]);
+    assert.deepEqual(calls, [["edit", 7, "some words, and more"], ["remove", 8]]);
+  });
+
+  it("are saved again if the one that goes is being saved", async () => {
+    const { calls, drafts, api } = bench();
+    drafts.set(topic(10, "a"), "some words", 1, true);
+    await settled();
+    let answer = () => {};
+    const { edit } = api;
+    api.edit = (...args) => edit(...args) && new Promise((resolve) => { answer = resolve; });
+    drafts.set(topic(10, "a"), "some words, and more", 2, true);
+    await settled();
+    drafts.adopt([asSent(7), asSent(8)]);
+    answer();
+    await settled();
+    answer();
+    await settled();
+    assert.deepEqual(calls, [["edit", 8, "some words, and more"], ["remove", 8], ["edit", 7, "some words, and more"]]);
+    assert.equal(drafts.all()[0].isChanged, undefined);
+  });
+});
+
 describe("edits of a text", () => {
   /** A text with the selection between bars, or the cursor at one. */
   const marked = (text) => {

@@ -94,19 +94,43 @@ export function createDrafts({ entries, api, isSynchronized }) {
     queue = queue.then(async () => {
       const draft = drafts.get(key);
       if (!draft || !isUnknown(draft)) return;
+      const { content, destination, id } = draft;
       try {
-        const { content, destination } = draft;
-        if (draft.id === undefined) draft.id = await api.create(asParams(draft));
-        else await api.edit(draft.id, asParams(draft));
-        if (draft.content === content && draft.destination === destination) delete draft.isChanged;
+        if (id === undefined) draft.id = await api.create(asParams(draft));
+        else await api.edit(id, asParams(draft));
+        const isEdited = id === undefined || draft.id === id;
+        if (isEdited && draft.content === content && draft.destination === destination) delete draft.isChanged;
       } catch (/** @type {any} */ error) {
         // Deleted elsewhere: it is created again with the next change. Without a connection, too.
-        if (error?.status === 404 || error?.status === 400) delete draft.id;
+        if (draft.id === id && (error?.status === 404 || error?.status === 400)) delete draft.id;
       }
       // It may have moved meanwhile.
       for (const [place, one] of drafts) if (one === draft) put(place, draft);
     });
   };
+
+  /** Drafts that were deleted since there are others with the same text. @type {Set<number>} */
+  const deleted = new Set();
+
+  /** Finds drafts with the same text for the same conversation, and deletes all but the first on the server: a request to create one
+   * is repeated if the page is left before its reply. @param {import("../../types/api.js").Draft[]} fromServer
+   * @returns {Map<number, number>} the id of the first, by the id of each */
+  function withoutDuplicates(fromServer) {
+    /** @type {Map<string, number>} */
+    const firsts = new Map();
+    /** @type {Map<number, number>} */
+    const firstOf = new Map();
+    for (const draft of fromServer.toSorted((a, b) => a.id - b.id)) {
+      const text = JSON.stringify([draftKey(destinationOf(draft)), draft.content]);
+      const first = firsts.get(text) ?? draft.id;
+      firsts.set(text, first);
+      firstOf.set(draft.id, first);
+      if (first === draft.id || deleted.has(draft.id)) continue;
+      deleted.add(draft.id);
+      queue = queue.then(() => api.remove(draft.id).catch(() => {}));
+    }
+    return firstOf;
+  }
 
   /** A key for another text of a conversation: that of the conversation, if it has no draft. @param {Destination} destination @param {number} now */
   function freeKey(destination, now) {
@@ -181,17 +205,23 @@ export function createDrafts({ entries, api, isSynchronized }) {
     /** Takes over the server's drafts: the newer of two wins. One that is gone there was sent or deleted elsewhere.
      * @param {import("../../types/api.js").Draft[]} fromServer */
     adopt(fromServer) {
-      const ids = new Set(fromServer.map((draft) => draft.id));
+      const firstOf = withoutDuplicates(fromServer);
       /** @type {Map<number, string>} */
       const keys = new Map();
       for (const [key, draft] of [...drafts]) {
         if (draft.id === undefined) continue;
-        if (ids.has(draft.id)) keys.set(draft.id, key);
+        const first = firstOf.get(draft.id);
+        if (first !== undefined && !keys.has(first)) {
+          keys.set(first, key);
+          if (draft.id !== first && draft.isChanged) push(key);
+          draft.id = first;
+        }
         // What the server does not have yet stays, and so does all that it deletes when drafts are no longer kept there.
         else if (draft.isChanged || !isSynchronized()) put(key, Object.assign(draft, { id: undefined }));
         else put(key, undefined);
       }
       for (const draft of fromServer) {
+        if (firstOf.get(draft.id) !== draft.id) continue;
         const destination = destinationOf(draft);
         let key = keys.get(draft.id) ?? draftKey(destination);
         /** @param {LocalDraft} own */
