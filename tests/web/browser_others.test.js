@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { fileURLToPath } from "node:url";
 import { act, clickButton, clickText, clickToast, compose, countOf, eventually, intercept, onElement, onElements, pagePause, press, pressOn, setUp, typeInto, until, untilEqual, untilFocus, untilText, untilToast, wake, write } from "./harness.js";
 
 const bench = setUp();
@@ -460,10 +461,9 @@ describe("a list that is open", () => {
     await untilText(ada, ".message-row", "Still there?");
   });
 
-  it("asks the server for nothing once the user has logged out", async () => {
-    const ada = await as("Ada");
-    // The browser does not come to delete what it keeps of the session, so the page is there for some seconds.
-    await ada.evaluate(() => {
+  /** Logs out. The browser does not come to delete what it keeps of the session, so the page is there for some seconds. */
+  async function logOutSlowly(page) {
+    await page.evaluate(() => {
       const { deleteDatabase } = IDBFactory.prototype;
       IDBFactory.prototype.deleteDatabase = function erase(name) {
         if (document.cookie.includes("teamchat_csrf")) return deleteDatabase.call(this, name);
@@ -471,9 +471,14 @@ describe("a list that is open", () => {
         return {};
       };
     });
-    await clickButton(ada, "Your menu");
-    await clickText(ada, "[role=menuitem]", "Log out");
-    await until(ada, () => window.isErasing);
+    await clickButton(page, "Your menu");
+    await clickText(page, "[role=menuitem]", "Log out");
+    await until(page, () => window.isErasing);
+  }
+
+  it("asks the server for nothing once the user has logged out", async () => {
+    const ada = await as("Ada");
+    await logOutSlowly(ada);
     await ada.evaluate(() => {
       window.asked = [];
       window.fetch = (url) => {
@@ -485,6 +490,26 @@ describe("a list that is open", () => {
     await wake(ada);
     await pagePause(ada, 0);
     assert.deepEqual(await ada.evaluate(() => window.asked), []);
+    await ada.waitForSelector("#id_username");
+  });
+
+  it("stops uploads when the user has logged out, and begins no others", async () => {
+    const ada = await as("Ada", await at("general", "uploads"));
+    await ada.evaluate(() => {
+      window.calls = [];
+      for (const name of ["send", "abort"]) XMLHttpRequest.prototype[name] = () => window.calls.push(name);
+    });
+    const input = await ada.waitForSelector(".composer input[type=file]");
+    const start = async (count) => {
+      await input.uploadFile(fileURLToPath(import.meta.url));
+      await until(ada, (wanted) => document.querySelectorAll(".editor__uploads progress").length === wanted, count);
+    };
+    await start(1);
+    await until(ada, () => window.calls.length === 1);
+    await logOutSlowly(ada);
+    await start(2);
+    await pagePause(ada, 0);
+    assert.deepEqual(await ada.evaluate(() => window.calls), ["send", "abort"]);
     await ada.waitForSelector("#id_username");
   });
 

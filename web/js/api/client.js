@@ -51,11 +51,20 @@ export function whenLoggedOut(run) {
  * @type {Promise<unknown> | null} */
 let ending = null;
 
+const ended = new AbortController();
+
+/** Aborted once the session has ended: what is under way stops, and nothing follows from it. */
+export const sessionEnd = ended.signal;
+
+/** What a request has to wait for; null if it can be sent. */
+export const obstacle = () => ending;
+
 /** Ends the session by a request, and holds all others meanwhile: they are sent if it fails. @param {string} path */
 export function endOwnSession(path) {
   const reply = request("POST", path);
   ending = reply.then(
     () => {
+      ended.abort();
       // The browser may show the page again: Back leads to it.
       addEventListener("pageshow", () => onLoggedOut());
       return new Promise(() => {});
@@ -94,7 +103,7 @@ export async function request(method, path, params = {}, options = {}) {
     if (!IN_BACKGROUND.test(path)) onBlocked();
     throw new DOMException("This needs an account.", "AbortError");
   }
-  if (ending) await ending;
+  if (obstacle()) await obstacle();
   const form = params instanceof FormData ? params : encode(params);
   const query = isRead && form.toString() ? `?${form}` : "";
   /** @type {Response | null} */
