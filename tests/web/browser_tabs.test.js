@@ -162,6 +162,21 @@ describe("two tabs without locks, as over plain http", () => {
   });
 });
 
+describe("a tab of a session that another tab has replaced", () => {
+  it("begins again as the other person, with nothing of the first one", async () => {
+    const one = await as("Ada", await at("general", "replaced"));
+    await write(one, "Not to be said by Cleo");
+    await until(one, () => Object.values(localStorage).some((text) => text.includes("Not to be said by Cleo")));
+    await one.evaluate(() => { window.isOfAda = true; });
+    await enter(await one.browserContext().newPage(), bench.server, "Cleo");
+    await wake(one);
+    await until(one, () => !window.isOfAda && document.querySelector(".composer .editor__text"));
+    await untilEqual(one, box, (area) => area.value, "");
+    const { drafts } = await bench.server.call("Cleo", "GET", "/drafts");
+    assert.ok(!drafts.some(({ content }) => content.includes("Not to be said by Cleo")));
+  });
+});
+
 describe("a message whose reply is lost", () => {
   it("is there once", async () => {
     const ada = await as("Ada");

@@ -56,8 +56,23 @@ const ended = new AbortController();
 /** Aborted once the session has ended: what is under way stops, and nothing follows from it. */
 export const sessionEnd = ended.signal;
 
+/** The token of the session that the page shows. Empty until it does, and for visitors. */
+let shownSession = "";
+
+/** The page shows the session of this token from now on. @param {string} token */
+export function pinSession(token) {
+  shownSession = token;
+}
+
 /** What a request has to wait for; null if it can be sent. */
-export const obstacle = () => ending;
+export function obstacle() {
+  if (ending || shownSession === "" || csrfToken() === shownSession) return ending;
+  // Another tab has logged out, perhaps to log in as another person. What is written here is not theirs.
+  ended.abort();
+  ending = new Promise(() => {});
+  onLoggedOut();
+  return ending;
+}
 
 /** Ends the session by a request, and holds all others meanwhile: they are sent if it fails. @param {string} path */
 export function endOwnSession(path) {

@@ -3,7 +3,7 @@
  * @module
  */
 
-import { ApiError, csrfToken } from "../api/client.js";
+import { ApiError, csrfToken, pinSession } from "../api/client.js";
 import * as api from "../api/endpoints.js";
 import { createEventQueue } from "../api/event_queue.js";
 import { signal } from "../lib/signal.js";
@@ -40,6 +40,7 @@ const MAX_FLAGGED = 5000;
  *   requestTerms: (terms: Term[]) => any[], tabs: import("./outbox.js").Tabs }} how */
 export function createSession({ matches, requestTerms, tabs }) {
   const store = createStore();
+  const token = csrfToken();
   const { tell, tellError, attempt, take: takeNotices } = createNotices();
   /** @type {Set<(message: Message, event: import("../../types/api.js").Event) => void>} */
   const messageListeners = new Set();
@@ -214,6 +215,7 @@ export function createSession({ matches, requestTerms, tabs }) {
   function start() {
     if (isStarted) return;
     isStarted = true;
+    pinSession(token);
     outbox = createOutbox({
       entries: entriesOf("outbox"),
       tabs,
