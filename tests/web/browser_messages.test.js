@@ -270,6 +270,21 @@ describe("later", () => {
 });
 
 describe("messages", () => {
+  it("that are refused are told of where they are not on the screen", async () => {
+    const ada = await bench.open();
+    ada.expected.push(/400/);
+    const held = await hold(ada, (request) => request.method() === "POST" && request.url().endsWith("/json/messages"));
+    await enter(ada, bench.server, "Ada");
+    await go(ada, await at("general", "refused"));
+    await compose(ada, "What is refused");
+    await eventually(() => assert.equal(held.length, 1));
+    await go(ada, "#inbox");
+    await ada.waitForSelector(".inbox__list");
+    await held[0].respond({ status: 400, contentType: "application/json", body: JSON.stringify({ result: "error", code: "BAD_REQUEST", msg: "Not today" }) });
+    await untilToast(ada, "Your message was not sent: Not today", "Show the message");
+    await untilText(ada, ".message-row[data-state=failed]", "What is refused");
+  });
+
   it("show text that looks like an attribute, and have no inline styles", async () => {
     const owed = 'I owe you 100" style="0 euros, to be paid " today';
     const content = `${owed}\n\n\`<div style="color:red">\`\n\n| a | b |\n|--:|:-:|\n| c | d |\n\n$$x^2$$`;

@@ -24,8 +24,8 @@ export function createNotices() {
   /** Adds a notice. @param {string} text @param {Notice["action"]} [action] */
   const tell = (text, action) => add(text, false, action);
 
-  /** Adds a notice of a failure. @param {string} text */
-  const tellError = (text) => add(text, true);
+  /** Adds a notice of a failure. @param {string} text @param {Notice["action"]} [action] */
+  const tellError = (text, action) => add(text, true, action);
 
   /** Removes and returns all notices: several may have come since the last frame. */
   function take() {

@@ -25,10 +25,10 @@ import { draftKey } from "./drafts.js";
 
 /** @param {{ send: (message: OutgoingMessage) => Promise<{ id: number }>, queueId: () => string | null, isFinal: (error: any) => boolean,
  *   pauseAfter?: (error: unknown) => number | null, entries: Entries, tabs: Tabs, onSent?: (message: OutgoingMessage, id: number) => void,
- *   onUnsure?: () => void }} how
+ *   onUnsure?: () => void, onRefused?: (message: OutgoingMessage) => void }} how
  *   `pauseAfter`: milliseconds after which it is sent again, if the server could not take it now; null if there was no answer: it is
  *   sent again when `connected` is called. */
-export function createOutbox({ send, queueId, isFinal, pauseAfter = () => null, entries, tabs, onSent, onUnsure }) {
+export function createOutbox({ send, queueId, isFinal, pauseAfter = () => null, entries, tabs, onSent, onUnsure, onRefused }) {
   /** @type {OutgoingMessage[]} */
   let items = [];
   const version = signal(0);
@@ -95,6 +95,7 @@ export function createOutbox({ send, queueId, isFinal, pauseAfter = () => null, 
           if (isFinal(error)) {
             next.state = "failed";
             changed(next);
+            onRefused?.(next);
           } else {
             next.state = "unsure";
             changed(next);

@@ -48,6 +48,8 @@ export function createSession({ matches, requestTerms, tabs }) {
   const editListeners = new Set();
   /** @type {Set<(from: Destination, to: Destination, places: Map<string, string>) => void>} */
   const moveListeners = new Set();
+  /** @type {Set<(message: import("./outbox.js").OutgoingMessage) => void>} */
+  const refusalListeners = new Set();
   /** Counts how often the connection came back, for what failed meanwhile. */
   const recoveries = signal(0);
   let isStarted = false;
@@ -231,6 +233,9 @@ export function createSession({ matches, requestTerms, tabs }) {
       // The open poll may be as dead as the request that failed, and say nothing of it. If it works, the message is sent again at once:
       // what refuses only messages, as a filter of a proxy, is not asked without a pause.
       onUnsure: throttle(() => queue.kick(), SEND_PAUSE),
+      onRefused(message) {
+        for (const listener of refusalListeners) listener(message);
+      },
       onSent: ({ localId, destination }, id) => {
         if (store.messages.byId.has(id)) return outbox.confirm(localId, id);
         // Channels that one is not in have no events.
@@ -345,6 +350,10 @@ export function createSession({ matches, requestTerms, tabs }) {
     /** An edit has given a known message a flag, such as that of a mention. @param {(message: Message) => void} listener */
     onEdit(listener) {
       editListeners.add(listener);
+    },
+    /** The server has refused a message that was written here. @param {(message: import("./outbox.js").OutgoingMessage) => void} listener */
+    onRefused(listener) {
+      refusalListeners.add(listener);
     },
     /** @param {(from: Destination, to: Destination, places: Map<string, string>) => void} listener `places`: where its drafts are now. */
     onMove(listener) {

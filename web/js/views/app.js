@@ -85,6 +85,7 @@ export function createApp(session) {
   followRoute(app, middle);
   followOverlays(app, below);
   followMoves(app);
+  tellRefusals(app);
   whenEffectFails(() => session.tellError(t("Part of this page could not be updated. Please reload the page.")));
   // What went wrong or was done.
   effect(() => {
@@ -290,5 +291,16 @@ function followMoves(app) {
     if (current.kind !== "narrow" || !open || draftKey(open) !== draftKey(from)) return;
     const place = current.terms.filter(({ operator }) => operator === "near" || operator === "with");
     app.follow([...topicTerms(to.to[0], to.topic), ...place]);
+  });
+}
+
+/** Says that a message was refused, which may be in a conversation that is not on the screen. @param {App} app */
+function tellRefusals(app) {
+  const { session, route } = app;
+  session.onRefused(({ destination, error }) => {
+    const open = conversationOfRoute(route.peek());
+    const isOpen = open !== null && draftKey(open) === draftKey(destination);
+    const show = { label: t("Show the message"), run: () => app.goConversation(destination) };
+    session.tellError(t("Your message was not sent: {reason}", { reason: error ?? "" }), isOpen ? undefined : show);
   });
 }
