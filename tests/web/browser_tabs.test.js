@@ -211,6 +211,34 @@ describe("a message whose reply is lost", () => {
   });
 });
 
+describe("a message whose connection is dead", () => {
+  it("is sent again after a time, and so are those after it", async () => {
+    const ada = await as("Ada", await at("general", "dead"));
+    await ada.waitForSelector(box, { visible: true });
+    await ada.evaluate(() => {
+      // Times end when the test says so.
+      window.times = [];
+      AbortSignal.timeout = () => {
+        const time = new AbortController();
+        window.times.push(() => time.abort(new DOMException("It took too long.", "TimeoutError")));
+        return time.signal;
+      };
+      const real = window.fetch;
+      window.fetch = (url, options) => {
+        if (window.isDead || options?.method !== "POST" || url !== "/json/messages") return real(url, options);
+        window.isDead = true;
+        return new Promise((_, reject) => options.signal?.addEventListener("abort", () => reject(options.signal.reason)));
+      };
+    });
+    await compose(ada, "First");
+    await until(ada, () => window.isDead);
+    await compose(ada, "Second");
+    await ada.evaluate(() => { for (const end of window.times) end(); });
+    await until(ada, () => document.querySelectorAll(".message-row").length === 2 && !document.querySelector("[data-state]"));
+    await eventually(async () => assert.deepEqual(await contents("dead"), ["First", "Second"]));
+  });
+});
+
 describe("a browser that keeps nothing", () => {
   for (const [name, getter] of [["refuses", () => { throw new DOMException("blocked", "SecurityError"); }], ["is full", () => ({ getItem: () => null, removeItem() {}, setItem() { throw new DOMException("full", "QuotaExceededError"); } })]]) {
     it(`is served all the same: it ${name}`, async () => {

@@ -153,8 +153,8 @@ export async function request(method, path, params = {}, options = {}) {
 export const get = (path, params, options) => request("GET", `/json${path}`, params, options);
 /** @template {string} Path @param {Path} path @param {Params} [params] @param {Options} [options] @returns {Promise<Reply<"POST", Path>>} */
 export const post = (path, params, options) => request("POST", `/json${path}`, params, options);
-/** @template {string} Path @param {Path} path @param {Params} [params] @returns {Promise<Reply<"PATCH", Path>>} */
-export const patch = (path, params) => request("PATCH", `/json${path}`, params);
+/** @template {string} Path @param {Path} path @param {Params} [params] @param {Options} [options] @returns {Promise<Reply<"PATCH", Path>>} */
+export const patch = (path, params, options) => request("PATCH", `/json${path}`, params, options);
 /** @template {string} Path @param {Path} path @param {Params} [params] @param {Options} [options] @returns {Promise<Reply<"DELETE", Path>>} */
 export const del = (path, params, options) => request("DELETE", `/json${path}`, params, options);
 

@@ -133,8 +133,14 @@ export async function getMessage(id, apply_markdown = true) {
   const { message } = await get(`/messages/${id}`, { apply_markdown, allow_empty_topic_name: true });
   return { message: /** @type {Message} */ (message) };
 }
+/** How long a small request may take that others wait for, in milliseconds. Browsers notice late that a connection is dead. */
+const PATIENCE = 30_000;
+
+/** Such a request fails after that time, so that it is sent again. */
+const withinTime = () => ({ signal: AbortSignal.timeout(PATIENCE) });
+
 /** @param {Params} params */
-export const sendMessage = (params) => post("/messages", params);
+export const sendMessage = (params) => post("/messages", params, withinTime());
 /** @param {number} id */
 export const deleteMessage = (id) => del(`/messages/${id}`, {}, { keepalive: true });
 /** @param {string} content */
@@ -144,7 +150,7 @@ const MAX_KEPT_ALIVE = 1000;
 
 /** @param {number[]} messages @param {"add" | "remove"} op @param {string} flag */
 export const updateFlags = (messages, op, flag) =>
-  post("/messages/flags", { messages, op, flag }, { keepalive: messages.length <= MAX_KEPT_ALIVE });
+  post("/messages/flags", { messages, op, flag }, { keepalive: messages.length <= MAX_KEPT_ALIVE, ...withinTime() });
 /** @param {Params} params */
 export const updateFlagsForNarrow = (params) => post("/messages/flags/narrow", params);
 /** @param {number} id @param {Params} emoji */
@@ -160,11 +166,11 @@ export const sendTyping = (params) => post("/typing", params);
 // Drafts
 
 /** @param {Params[]} drafts */
-export const createDrafts = (drafts) => post("/drafts", { drafts });
+export const createDrafts = (drafts) => post("/drafts", { drafts }, withinTime());
 /** @param {number} id @param {Params} draft */
-export const editDraft = (id, draft) => patch(`/drafts/${id}`, { draft });
+export const editDraft = (id, draft) => patch(`/drafts/${id}`, { draft }, withinTime());
 /** @param {number} id */
-export const deleteDraft = (id) => del(`/drafts/${id}`);
+export const deleteDraft = (id) => del(`/drafts/${id}`, {}, withinTime());
 
 // Channels and topics
 
