@@ -403,6 +403,23 @@ describe("a view that is left open", () => {
     await eventually(async () => assert.deepEqual(await readOnServer(missed[0], missed.at(-1)), [true, false]));
   });
 
+  it("asks for the state again if the connection dies meanwhile", async () => {
+    const ada = await bench.open();
+    ada.expected.push(/400 \(Bad Request\)/);
+    const loseQueue = losing(ada);
+    await enter(ada, bench.server, "Ada");
+    await go(ada, await at("general", "unanswered"));
+    await ada.waitForSelector(".composer .editor__text", { visible: true });
+    const held = await hold(ada, (request, before) => before.length === 0 && request.url().endsWith("/json/register"));
+    await loseQueue(async () => {
+      await bench.server.send("Bob", "general", "unanswered", "Meanwhile");
+      await wake(ada);
+      // This one is never answered.
+      await eventually(() => assert.equal(held.length, 1));
+    });
+    await untilText(ada, ".message-row", "Meanwhile");
+  });
+
   it("keeps the text of its filter when the queue has expired, and lists what came meanwhile", async () => {
     const ada = await bench.open();
     ada.expected.push(/400 \(Bad Request\)/);

@@ -85,8 +85,8 @@ function takeEarly(key) {
 
 export const registerEarly = () => askEarly("register", post("/register", REGISTRATION));
 
-/** @returns {Promise<import("../../types/api.js").State>} */
-export const register = () => takeEarly("register") ?? post("/register", REGISTRATION);
+/** @param {AbortSignal} signal @returns {Promise<import("../../types/api.js").State>} */
+export const register = (signal) => takeEarly("register") ?? post("/register", REGISTRATION, { signal });
 
 /** How many messages are fetched before and after an anchor. */
 const BEFORE = 60;

@@ -13,6 +13,9 @@ import { deleteQueue, getEvents, register } from "./endpoints.js";
 /** The longest wait between two attempts, in milliseconds. */
 const MAX_DELAY = 20_000;
 
+/** How long the state may take, which is large, in milliseconds. */
+const MAX_REGISTRATION = 180_000;
+
 /** `idle`: the queue was given up, since the page is hidden. */
 /** @typedef {"starting" | "online" | "offline" | "idle"} Status */
 
@@ -27,12 +30,26 @@ export function createEventQueue({ onState, onEvents, onRecovered }) {
   let timeout = 90_000;
   let isRunning = false;
   let failures = 0;
-  /** @type {AbortController | null} */
-  let poll = null;
+  /** Aborts the request that is under way. @type {AbortController | null} */
+  let asking = null;
   let wakeUp = () => {};
 
+  /** Sends a request that is aborted after a time, and when the connection may be dead.
+   * @template T @param {number} milliseconds @param {(signal: AbortSignal) => Promise<T>} send @returns {Promise<T>} */
+  async function ask(milliseconds, send) {
+    const own = new AbortController();
+    asking = own;
+    const timer = setTimeout(() => own.abort(), milliseconds);
+    try {
+      return await send(own.signal);
+    } finally {
+      clearTimeout(timer);
+      if (asking === own) asking = null;
+    }
+  }
+
   async function registerQueue() {
-    const state = await register();
+    const state = await ask(MAX_REGISTRATION, register);
     queueId = state.queue_id;
     lastEventId = state.last_event_id;
     timeout = (state.event_queue_longpoll_timeout_seconds ?? 90) * 1000;
@@ -42,23 +59,16 @@ export function createEventQueue({ onState, onEvents, onRecovered }) {
   }
 
   async function pollOnce() {
-    poll = new AbortController();
-    const timer = setTimeout(() => poll?.abort(), timeout);
-    try {
-      // The first poll after a failure returns at once, so that the page learns early that it is connected again.
-      const params = { queue_id: queueId, last_event_id: lastEventId, ...(failures > 0 ? { dont_block: true } : {}) };
-      const { events } = await getEvents(params, poll.signal);
-      const isRecovered = failures > 0;
-      failures = 0;
-      for (const event of events) lastEventId = Math.max(lastEventId, event.id);
-      const news = events.filter((/** @type {Event} */ event) => event.type !== "heartbeat");
-      if (news.length > 0) onEvents(news);
-      status.value = "online";
-      if (isRecovered) onRecovered?.();
-    } finally {
-      clearTimeout(timer);
-      poll = null;
-    }
+    // The first poll after a failure returns at once, so that the page learns early that it is connected again.
+    const params = { queue_id: queueId, last_event_id: lastEventId, ...(failures > 0 ? { dont_block: true } : {}) };
+    const { events } = await ask(timeout, (signal) => getEvents(params, signal));
+    const isRecovered = failures > 0;
+    failures = 0;
+    for (const event of events) lastEventId = Math.max(lastEventId, event.id);
+    const news = events.filter((/** @type {Event} */ event) => event.type !== "heartbeat");
+    if (news.length > 0) onEvents(news);
+    status.value = "online";
+    if (isRecovered) onRecovered?.();
   }
 
   /** @param {number} milliseconds */
@@ -130,18 +140,18 @@ export function createEventQueue({ onState, onEvents, onRecovered }) {
     stop() {
       isRunning = false;
       status.value = "idle";
-      poll?.abort();
+      asking?.abort();
       wakeUp();
     },
-    /** Polls now: the connection may be dead although nothing said so. */
+    /** Asks again now: the connection may be dead although nothing said so. */
     kick() {
-      poll?.abort();
+      asking?.abort();
       wakeUp();
     },
     /** Deletes the queue on the server. The next start registers another one. */
     async close() {
       isRunning = false;
-      poll?.abort();
+      asking?.abort();
       const id = queueId;
       queueId = null;
       if (id) await deleteQueue(id).catch(() => {});
