@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { click, clickButton, clickText, clickToast, countOf, eventually, focusOn, hold, intercept, onElement, onElements, pressOn, selectIn, setUp, typeInto, until, untilAllEqual, untilEqual, untilFocus, untilStable, untilText, write } from "./harness.js";
+import { click, clickButton, clickText, clickToast, countOf, enter, eventually, focusOn, hold, intercept, onElement, onElements, pressOn, selectIn, setUp, typeInto, until, untilAllEqual, untilEqual, untilFocus, untilStable, untilText, write } from "./harness.js";
 
 const bench = setUp();
 const { as, at, go } = bench;
@@ -109,6 +109,18 @@ describe("a channel", () => {
     await until(ada, () => document.querySelector(".header__topic")?.textContent === "pears");
     await click(ada, ".header__channel");
     await untilText(ada, ".message-row", "Ripe");
+  });
+
+  it("opens also if its topics do not come, and the last one that is chosen", async () => {
+    const ada = await bench.open();
+    const held = await hold(ada, (request) => /\/users\/me\/\d+\/topics/.test(request.url()));
+    await enter(ada, bench.server, "Ada");
+    await go(ada, "#recent");
+    for (const [at, name] of ["general", "design"].entries()) {
+      await clickText(ada, ".sidebar a[data-opens-channel]", name);
+      await eventually(() => assert.equal(held.length, at + 1));
+    }
+    await until(ada, () => /^#narrow\/channel\/\d+-design$/.test(location.hash));
   });
 
   it("has its present name in links to it, to its topics and to its messages", async () => {

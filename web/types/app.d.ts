@@ -87,7 +87,7 @@ export interface App {
   fragmentOf(terms: Term[]): string;
   /** Where a click on a channel leads, by the user's setting. */
   channelFragment(streamId: number): string;
-  /** Opens a channel as the user's setting says, once its topics are known. */
+  /** Opens a channel as the user's setting says, once its topics are known or have taken too long. */
   goChannel(streamId: number): Promise<void>;
   goNarrow(terms: Term[]): void;
   /** The conversation on the screen is in another place now: shows it there, in the same entry of the history. */

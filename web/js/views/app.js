@@ -35,6 +35,9 @@ import { createVisitorBar } from "./visitor.js";
 /** @typedef {import("../../types/app.js").Route} Route */
 /** @typedef {import("../../types/app.js").App} App */
 
+/** How long a channel that is chosen waits for its topics, in milliseconds. */
+const TOPIC_PATIENCE = 3000;
+
 /** @type {typeof import("./overviews.js").createOverview | null} */
 let createOverview = null;
 
@@ -100,6 +103,8 @@ export function createApp(session) {
  * @param {{ route: import("../lib/signal.js").ReadSignal<Route>, below: ReturnType<typeof createBelow>, middle: HTMLElement }} page @returns {App} */
 function createActions(session, { route, below, middle }) {
   const { store } = session;
+  /** Counts the channels that were chosen: the last one opens. */
+  let chosen = 0;
   /** @type {App} */
   const app = {
     session,
@@ -111,9 +116,10 @@ function createActions(session, { route, below, middle }) {
     fragmentOf: (terms) => narrowFragment(store, terms),
     channelFragment: (streamId) => channelFragment(store, streamId),
     async goChannel(streamId) {
-      const from = fragment.peek();
-      await session.needTopics(streamId);
-      if (fragment.peek() === from) go(app.channelFragment(streamId));
+      chosen += 1;
+      const [own, from] = [chosen, fragment.peek()];
+      await Promise.race([session.needTopics(streamId), new Promise((resolve) => setTimeout(resolve, TOPIC_PATIENCE))]);
+      if (own === chosen && fragment.peek() === from) go(app.channelFragment(streamId));
     },
     goNarrow: (terms) => go(app.fragmentOf(terms)),
     follow: (terms) => below.follow(app.fragmentOf(terms)),
