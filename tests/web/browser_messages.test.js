@@ -325,6 +325,24 @@ describe("messages", () => {
     await untilText(ada, ".message-row", "I agree to pay");
   });
 
+  it("have a topic whose new name stays in its field until it is saved", async () => {
+    await bench.server.send("Bob", "general", "misnamed", "About bees");
+    const ada = await as("Ada", await at("general", "misnamed"));
+    ada.expected.push(/503/);
+    await untilText(ada, ".message-row", "About bees");
+    let isBusy = true;
+    await intercept(ada, (request) => isBusy && request.method() === "PATCH" && request.url().includes("/json/messages/") && [503, { result: "error", msg: "Busy" }]);
+    await clickButton(ada, "Actions on the topic");
+    await clickText(ada, "[role=menu] [role=menuitem]", "Rename");
+    await onElement(ada, "dialog [aria-label='Rename topic']", (input) => { input.value = "bees"; });
+    await clickText(ada, "dialog button[type=submit]", "Rename");
+    await untilToast(ada, "Busy");
+    await untilEqual(ada, "dialog[open] [aria-label='Rename topic']", (input) => input.value, "bees");
+    isBusy = false;
+    await clickText(ada, "dialog button[type=submit]", "Rename");
+    await until(ada, () => document.querySelector(".header__topic").textContent === "bees" && !document.querySelector("dialog"));
+  });
+
   it("move to another topic, are marked as unread, and show who has read them", async () => {
     const first = await bench.server.send("Bob", "general", "here", "One");
     const second = await bench.server.send("Bob", "general", "here", "Two");

@@ -98,8 +98,8 @@ export interface App {
   toNewest(): void;
   focusMain(): void;
   copy(text: string, words: string): Promise<void>;
-  /** Asks for a line of text. */
-  ask(title: string, value: string): Promise<string | null | undefined>;
+  /** Asks for a line of text. `save` answers undefined if it failed: the question stays, with the text. */
+  ask(title: string, value: string, options?: { save?: (text: string) => unknown }): Promise<string | null | undefined>;
   /** Sends a message to the conversation of another. */
   sendTo(message: Message, content: string): void;
   /** Senders of the shown conversation, the latest first. */

@@ -193,8 +193,10 @@ export function confirm(title, text, action, { isDanger = false } = {}) {
   });
 }
 
-/** Asks for a line of text. @param {string} title @param {string} value @param {{ label?: string, action?: string, maxlength?: number, type?: string }} [options] @returns {Promise<string | null>} */
-export function ask(title, value, { label = title, action = t("Save"), maxlength, type = "text" } = {}) {
+/** Asks for a line of text. @param {string} title @param {string} value
+ * @param {{ label?: string, action?: string, maxlength?: number, type?: string, save?: (text: string) => unknown }} [options]
+ *   `save` answers undefined if it failed: the question stays, with the text. @returns {Promise<string | null>} */
+export function ask(title, value, { label = title, action = t("Save"), maxlength, type = "text", save = () => null } = {}) {
   return new Promise((resolve) => {
     /** @type {string | null} */
     let result = null;
@@ -204,8 +206,10 @@ export function ask(title, value, { label = title, action = t("Save"), maxlength
         const input = h("input", { type, value, "aria-label": label, maxlength, required: true });
         return [
           form(
-            () => {
-              result = input.value.trim();
+            async () => {
+              const text = input.value.trim();
+              if ((await save(text)) === undefined) return;
+              result = text;
               close();
             },
             input,

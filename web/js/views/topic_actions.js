@@ -72,18 +72,18 @@ export async function toggleResolved(app, streamId, topic) {
 
 /** @param {App} app @param {number} streamId @param {string} topic */
 async function renameTopic(app, streamId, topic) {
-  const next = await ask(t("Rename topic"), topic, { maxlength: app.store.state.max_topic_length, action: t("Rename") });
-  if (next === null || next === topic) return;
-  const message = await someMessage(app, streamId, topic);
-  if (message)
-    await app.session.attempt(
-      updateMessage(message.id, {
-        topic: next,
-        propagate_mode: "change_all",
-        send_notification_to_old_thread: false,
-        send_notification_to_new_thread: true,
-      }),
-    );
+  const save = async (/** @type {string} */ next) => {
+    if (next === topic) return null;
+    const message = await someMessage(app, streamId, topic);
+    const change = {
+      topic: next,
+      propagate_mode: "change_all",
+      send_notification_to_old_thread: false,
+      send_notification_to_new_thread: true,
+    };
+    return message && app.session.attempt(updateMessage(message.id, change));
+  };
+  await ask(t("Rename topic"), topic, { maxlength: app.store.state.max_topic_length, action: t("Rename"), save });
 }
 
 /** @param {App} app @param {number} streamId @param {string} topic @param {Element} opener @param {{ x: number, y: number }} [at] */

@@ -131,10 +131,9 @@ function poll(app, message, extra, events) {
   return h(
     "div",
     { class: "widget" },
-    titleLine(app, message, question || t("Poll"), t("Change the question"), async () => {
-      const next = await app.ask(t("Question"), question);
-      if (next) send({ type: "question", question: next });
-    }),
+    titleLine(app, message, question || t("Poll"), t("Change the question"), () =>
+      app.ask(t("Question"), question, { save: (next) => (next ? send({ type: "question", question: next }) : null) }),
+    ),
     h(
       "ul",
       { class: "widget__list" },
@@ -178,10 +177,9 @@ function todo(app, message, extra, events) {
   return h(
     "div",
     { class: "widget" },
-    titleLine(app, message, title, t("Rename"), async () => {
-      const next = await app.ask(t("Title"), title);
-      if (next) send({ type: "new_task_list_title", title: next });
-    }),
+    titleLine(app, message, title, t("Rename"), () =>
+      app.ask(t("Title"), title, { save: (next) => (next ? send({ type: "new_task_list_title", title: next }) : null) }),
+    ),
     h(
       "ul",
       { class: "widget__list" },
