@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { TIME_TO_UNDO } from "../../web/js/store/deletions.js";
+import { ACTION_TIME } from "../../web/js/views/toasts.js";
 import { axeViolations } from "./axe.js";
 import { choose, click, clickButton, clickText, clickToast, enter, eventually, focusOn, hold, hoverOver, intercept, IS_FIREFOX, onElement, onElements, press, pressOn, setUp, typeInto, until, untilAllEqual, untilEqual, untilFocus, untilStable, untilText, untilToast } from "./harness.js";
 
@@ -134,6 +135,21 @@ describe("what was done", () => {
     await clickButton(ada, "Remove mauve");
     await clickToast(ada, "Undo");
     await eventually(async () => assert.deepEqual((await bench.server.call("Ada", "GET", "/users/me/alert_words")).alert_words, ["mauve"]));
+  });
+});
+
+describe("what was done in a dialog", () => {
+  it("can still be taken back when the dialog is closed", async () => {
+    await bench.server.call("Ada", "POST", "/users/me/alert_words", { alert_words: ["teal"] });
+    const ada = await holding("Ada", ACTION_TIME);
+    await go(ada, "#settings/alert-words");
+    await clickButton(ada, "Remove teal");
+    await untilText(ada, "dialog .toast", "Undo");
+    await ada.keyboard.press("Escape");
+    await until(ada, () => !document.querySelector("dialog"));
+    await clickText(ada, ".toast button", "Undo");
+    await eventually(async () => assert.ok((await bench.server.call("Ada", "GET", "/users/me/alert_words")).alert_words.includes("teal")));
+    await bench.server.call("Ada", "DELETE", "/users/me/alert_words", { alert_words: ["teal"] });
   });
 });
 

@@ -10,6 +10,7 @@ import { visibleHeight } from "../platform/viewport.js";
 import { form, submit } from "./form_parts.js";
 import { closePopover, openPopover, setOpenPopover } from "./open_popover.js";
 import { button } from "./parts.js";
+import { keepToasts } from "./toasts.js";
 
 /** @typedef {import("../lib/icons.js")["icons"]} Icons */
 /** @typedef {{ label: string, icon?: keyof Icons, run: () => void, isDanger?: boolean, key?: string, checked?: boolean } | null | false | undefined} MenuItem */
@@ -142,6 +143,7 @@ export function showDialog(title, body, options = {}) {
   dialog.addEventListener("close", () => {
     end();
     dialog.remove();
+    keepToasts(dialog);
     options.onClose?.();
     // What was chosen in the dialog may have the focus by now.
     const isLost = document.activeElement === null || document.activeElement === document.body;

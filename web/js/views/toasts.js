@@ -12,12 +12,19 @@ const MAX_TOASTS = 5;
 /** How long a toast with a button is shown, in milliseconds. */
 export const ACTION_TIME = 7_000;
 
+/** Where toasts are: what is outside of an open dialog cannot be clicked. */
+const host = () => document.querySelector("dialog[open]:last-of-type") ?? document.body;
+
+/** Keeps the toasts of a dialog that was removed: what was done in it can still be taken back. @param {HTMLElement} dialog */
+export function keepToasts(dialog) {
+  const list = dialog.querySelector(".toasts");
+  if (list) host().append(list);
+}
+
 /** Shows a line of text for some seconds, below those that are still shown. @param {string} text @param {boolean} isError @param {{ label: string, run: () => void }} [action] */
 export function toast(text, isError, action) {
-  const host = document.querySelector("dialog[open]:last-of-type") ?? document.body;
   const list = document.querySelector(".toasts") ?? h("div", { class: "toasts" });
-  // What is outside of an open dialog cannot be clicked.
-  if (list.parentElement !== host) host.append(list);
+  if (list.parentElement !== host()) host().append(list);
   // A text that comes again replaces the first; but what can be taken back differs each time.
   if (!action) for (const other of [...list.children]) if (other.textContent === text) other.remove();
   while (list.childElementCount >= MAX_TOASTS) list.firstElementChild?.remove();
