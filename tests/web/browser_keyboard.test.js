@@ -60,6 +60,18 @@ describe("a key", () => {
     await untilFocus(ada, ".composer .editor__text");
   });
 
+  it("acts on the message in the place of one that goes", async () => {
+    const ids = [];
+    for (const text of ["First", "Second", "Third"]) ids.push((await bench.server.send("Ada", "general", "departing", text)).id);
+    const ada = await as("Ada", await at("general", "departing"));
+    await untilText(ada, ".message-row", "Third");
+    await focusOn(ada, `[data-id="${ids[1]}"]`);
+    for (const [gone, next] of [[1, 2], [2, 0]]) {
+      await bench.server.call("Ada", "DELETE", `/messages/${ids[gone]}`);
+      await untilFocus(ada, `[data-id="${ids[next]}"]`);
+    }
+  });
+
   it("completes a language, and ends the block below the cursor", async () => {
     const ada = await as("Ada", await at("general", "code"));
     await write(ada, "```pyth");

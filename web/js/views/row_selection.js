@@ -8,13 +8,16 @@
 export function createRowSelection(scroller, list, { rowOf, anchor, onScroll }) {
   let last = 0;
 
+  /** @param {Element} row @param {DOMRect} [box] */
+  function isOnScreen(row, box = scroller.getBoundingClientRect()) {
+    const own = row.getBoundingClientRect();
+    return own.bottom > box.top + 10 && own.top < box.bottom - 10;
+  }
+
   /** The rows on the screen, from top to bottom. @returns {HTMLElement[]} */
   function visibleRows() {
     const box = scroller.getBoundingClientRect();
-    return /** @type {HTMLElement[]} */ ([...list.children]).filter((row) => {
-      const own = row.getBoundingClientRect();
-      return own.bottom > box.top + 10 && own.top < box.bottom - 10;
-    });
+    return /** @type {HTMLElement[]} */ ([...list.children]).filter((row) => isOnScreen(row, box));
   }
 
   /** @returns {HTMLElement | null} */
@@ -64,6 +67,17 @@ export function createRowSelection(scroller, list, { rowOf, anchor, onScroll }) 
     },
     focus,
     focusSelected,
+    /** Runs a change of the rows. If the row with the focus goes from the screen, the one in its place gets the focus.
+     * @param {() => void} change */
+    keepFocus(change) {
+      const row = focusedRow();
+      const at = row && isOnScreen(row) ? [...list.children].indexOf(row) : -1;
+      change();
+      if (!row || at < 0 || row.isConnected || document.activeElement !== document.body) return;
+      // A row that is drawn again gets it back by itself.
+      const isThere = list.querySelector(`:scope > [data-id="${CSS.escape(row.dataset.id ?? "")}"]`) !== null;
+      if (!isThere) focus(list.children[at] ?? list.lastElementChild, false);
+    },
     /** Goes to the next row or the one before. @param {number} step */
     move(step) {
       const focused = focusedRow();

@@ -127,7 +127,8 @@ export function createTimeline(app, terms) {
     const outgoing = window.hasNewest() ? outgoingTo(app, model.destination) : [];
     if (window.hasNewest()) anchor.setFollows(true);
     anchor.preserve(() => {
-      items.set([...rows.map((row) => ({ row, epoch: model.epoch })), ...outgoing.map((item) => ({ outgoing: item, state: item.state }))]);
+      const all = [...rows.map((row) => ({ row, epoch: model.epoch })), ...outgoing.map((item) => ({ outgoing: item, state: item.state }))];
+      selection.keepFocus(() => items.set(all));
       numberRows(list, window.hasOldest() && window.hasNewest());
       foldHigh(list);
       scrollWideFormulas(list);
