@@ -218,6 +218,32 @@ describe("people who are chosen for a group", () => {
   });
 });
 
+describe("what the user may not do", () => {
+  it("is not offered: adding people to a channel, taking others out of it, and adding emoji", async () => {
+    const id = await bench.server.channel("balcony", ["Ada", "Bob"]);
+    const { realm_user_groups: groups } = await fetched("Ada", "realm_user_groups");
+    const allow = (name) => {
+      const value = { new: groups.find((one) => one.name === name).id };
+      return bench.server.call("Ada", "PATCH", "/realm", { can_add_subscribers_group: value, can_add_custom_emoji_group: value });
+    };
+    const isAdding = (page, wanted) => untilAllEqual(page, "dialog form.inline", (forms) => forms.some((form) => form.checkVisibility()), wanted);
+    const bob = await as("Bob", `#channels/${id}/balcony/subscribers`);
+    await untilAllEqual(bob, "dialog .row [aria-label^=Remove]", (buttons) => buttons.map((button) => button.ariaLabel), ["Remove Bob"]);
+    await isAdding(bob, true);
+    await go(bob, "#organization/emoji-settings");
+    await untilText(bob, "dialog h2", "Emoji");
+    await isAdding(bob, true);
+    await allow("role:administrators");
+    await go(bob, `#channels/${id}/balcony/subscribers`);
+    await untilText(bob, "dialog .row", "Ada");
+    await isAdding(bob, false);
+    await go(bob, "#organization/emoji-settings");
+    await untilText(bob, "dialog h2", "Emoji");
+    await isAdding(bob, false);
+    await allow("role:members");
+  });
+});
+
 describe("other programs", () => {
   it("get an address for their webhooks, which works", async () => {
     const bob = await as("Bob", "#settings/your-bots");

@@ -6,7 +6,7 @@ import { updateFlags } from "../../web/js/api/endpoints.js";
 import { flush } from "../../web/js/lib/signal.js";
 import { anchorToLoad, beginsUnread, centreOf, emptyText, firstUnreadOf, placesToTry } from "../../web/js/selectors/opening.js";
 import { hasPartialConversations, kindOf, topicTerms } from "../../web/js/selectors/narrow.js";
-import { groupRights } from "../../web/js/selectors/group_settings.js";
+import { groupRights, mayAddTo, mayRemoveFrom } from "../../web/js/selectors/group_settings.js";
 import { mayDelete, mayMove, moveRights } from "../../web/js/selectors/message_rights.js";
 import { timelineRows } from "../../web/js/selectors/timeline_rows.js";
 import { mayResolve, remark } from "../../web/js/selectors/writing.js";
@@ -345,6 +345,23 @@ describe("moving messages", () => {
     const store = storeWith({ realm_can_resolve_topics_group: only(2), realm_can_move_messages_between_topics_group: only(1), subscriptions: [channel(10, "general", { can_resolve_topics_group: only(1) }), channel(11, "design", { can_resolve_topics_group: only() }), channel(13, "old", { can_resolve_topics_group: only(1), is_archived: true })] });
     assert.deepEqual([10, 11, 13].map((id) => mayResolve(store, id)), [true, false, false]);
     assert.equal(remark(store, topic(11, "✔ a"), "well").mayResolve, false);
+  });
+});
+
+describe("people of a channel", () => {
+  it("are added and removed by those who may", () => {
+    const only = (...ids) => ({ direct_members: ids, direct_subgroups: [] });
+    const helper = user(4, "Helper", { is_bot: true, bot_owner_id: 1 });
+    const rights = (state, settings = {}) => {
+      const store = storeWith({ realm_users: [user(1, "Ada"), user(2, "Bob"), helper], realm_can_add_subscribers_group: only(), subscriptions: [channel(10, "general", settings)], ...state });
+      const general = store.channels.get(10);
+      return [mayAddTo(store, general), ...[1, 2, 4].map((id) => mayRemoveFrom(store, general, store.users.get(id)))];
+    };
+    assert.deepEqual(rights({}), [false, true, false, true], "oneself and one's bots");
+    assert.deepEqual(rights({ realm_can_add_subscribers_group: only(1) }), [true, true, false, true]);
+    assert.deepEqual(rights({}, { can_add_subscribers_group: only(1) }), [true, true, false, true]);
+    assert.deepEqual(rights({}, { can_remove_subscribers_group: only(1) }), [false, true, true, true]);
+    for (const all of [rights({}, { can_administer_channel_group: only(1) }), rights({ is_admin: true })]) assert.deepEqual(all, [true, true, true, true]);
   });
 });
 

@@ -4,7 +4,7 @@
  */
 
 import { t } from "../lib/words.js";
-import { groupOf, includesSelf, may } from "../store/lists.js";
+import { groupOf, includesSelf, may, mayIn } from "../store/lists.js";
 import { userOf } from "../store/users.js";
 import { groupName, systemNames } from "./group_names.js";
 
@@ -35,6 +35,16 @@ export const mayMix = (store, kind, setting) => !store.state.server_supported_pe
 /** Whether the user may change the settings of a channel. @param {Store} store @param {import("../../types/api.js").Channel} channel */
 export const mayAdminister = (store, { can_administer_channel_group: group }) =>
   Boolean(store.state.is_admin) || includesSelf(store, "stream", "can_administer_channel_group", group);
+
+/** Whether the user may add people to a channel. @param {Store} store @param {import("../../types/api.js").Channel} channel */
+export const mayAddTo = (store, channel) => mayAdminister(store, channel) || mayIn(store, "can_add_subscribers_group", channel);
+
+/** Whether the user may take a person out of a channel: oneself and one's bots at any time.
+ * @param {Store} store @param {import("../../types/api.js").Channel} channel @param {import("../../types/api.js").User} user */
+export const mayRemoveFrom = (store, channel, user) =>
+  [user.user_id, user.bot_owner_id].includes(store.selfId) ||
+  mayAdminister(store, channel) ||
+  includesSelf(store, "stream", "can_remove_subscribers_group", channel.can_remove_subscribers_group);
 
 /** What the user may do with a group. @param {Store} store @param {UserGroup} group
  * @returns {{ mayManage: boolean, mayAdd: boolean, mayRemove: boolean, mayJoin: boolean, mayLeave: boolean, isMember: boolean }} */

@@ -7,9 +7,10 @@ import { channelMembers, subscribe } from "../api/endpoints.js";
 import * as api from "../api/endpoints_on_demand.js";
 import { fill, h, icon, iconButton } from "../lib/dom.js";
 import { parseJson } from "../lib/parse.js";
+import { effect } from "../lib/signal.js";
 import { t } from "../lib/words.js";
 import { go } from "../platform/router.js";
-import { mayAdminister } from "../selectors/group_settings.js";
+import { mayAddTo, mayAdminister, mayRemoveFrom } from "../selectors/group_settings.js";
 import { channelOf } from "../store/channels.js";
 import { userOf } from "../store/users.js";
 import { checkbox, field, followChanges, form, lineForm, live, row, rows, saving, submit, submitButton } from "./form_parts.js";
@@ -287,14 +288,25 @@ function members({ app, id, channel }) {
   /** @param {import("../../types/api.js").User} user */
   const memberRow = (user) => {
     const remove = () => void session.attempt(api.unsubscribe(params([user.user_id])));
-    const element = row(user.full_name, null, iconButton("close", t("Remove {name}", { name: user.full_name }), { onclick: remove }));
+    const mayRemove = mayRemoveFrom(store, channel(), user);
+    const element = row(
+      user.full_name,
+      null,
+      mayRemove && iconButton("close", t("Remove {name}", { name: user.full_name }), { onclick: remove }),
+    );
     element.prepend(avatar(user, 28));
     return element;
   };
+  const adding = lineForm(add, h("div", { class: "grow" }, picker.element), submit(t("Add")));
+  effect(() => {
+    store.on("groups");
+    store.on("realm");
+    adding.hidden = !mayAddTo(store, channel());
+  });
   return h(
     "div",
     { class: "form" },
-    lineForm(add, h("div", { class: "grow" }, picker.element), submit(t("Add"))),
+    adding,
     later(
       app,
       () => channelMembers(id),

@@ -9,6 +9,7 @@ import { upload } from "../api/upload.js";
 import { h, iconButton } from "../lib/dom.js";
 import { asObject, parseJson } from "../lib/parse.js";
 import { t } from "../lib/words.js";
+import { may } from "../store/lists.js";
 import { checkbox, field, form, lineForm, live, orderedRows, row, rowButton, rows, submit, submitButton } from "./form_parts.js";
 import { button, channelIcon, emojiElement, select } from "./parts.js";
 import { channelChooser, pickerField } from "./pickers.js";
@@ -303,7 +304,7 @@ export function customEmoji({ store, session }) {
     if (await session.attempt(upload(picture, undefined, { path }).done)) name.value = file.value = "";
   };
   return [
-    lineForm(add, h("div", { class: "grow" }, name), file, submit(t("Add"))),
+    may(store, "can_add_custom_emoji_group") && lineForm(add, h("div", { class: "grow" }, name), file, submit(t("Add"))),
     live(() => {
       store.on("emoji");
       const own = Object.values(store.state.realm_emoji ?? {}).filter((emoji) => !emoji.deactivated);
