@@ -169,6 +169,28 @@ describe("pictures", () => {
   });
 });
 
+describe("an upload whose connection breaks", () => {
+  it("is sent again on request", async () => {
+    const path = join(tmpdir(), `teamchat-web-unsteady-${process.pid}.txt`);
+    writeFileSync(path, "text");
+    const ada = await as("Ada", await at("general", "unsteady"));
+    await ada.waitForSelector(".composer .editor__text", { visible: true });
+    await ada.evaluate(() => {
+      const { send } = XMLHttpRequest.prototype;
+      XMLHttpRequest.prototype.send = function fail() {
+        XMLHttpRequest.prototype.send = send;
+        this.dispatchEvent(new ProgressEvent("error"));
+      };
+    });
+    const input = await ada.waitForSelector(".composer input[type=file]");
+    await input.uploadFile(path);
+    await untilToast(ada, "The server cannot be reached.");
+    await untilEqual(ada, ".composer .editor__text", (area) => area.value.includes("Uploading"), true);
+    await clickText(ada, ".editor__uploads button", "Try again");
+    await until(ada, () => document.querySelector(".composer .editor__text").value.includes("/user_uploads/") && !document.querySelector(".editor__uploads > *"));
+  });
+});
+
 describe("later", () => {
   it("a message is sent at a time, and can be taken back before", async () => {
     const ada = await as("Ada", await at("general", "later"));

@@ -9,6 +9,8 @@ import { keep, kept, names } from "../lib/storage.js";
 import { placeOf } from "../lib/text_edits_on_demand.js";
 import { t } from "../lib/words.js";
 import { tabs } from "../platform/lifecycle.js";
+import { isRefused } from "./load_state.js";
+import { button, keepFocus } from "./parts.js";
 
 /** @typedef {import("../../types/app.js").App} App */
 /** @typedef {{ host: HTMLElement, textarea: HTMLTextAreaElement, insert: (text: string) => void, changed: () => void }} Box Where the progress is
@@ -72,35 +74,57 @@ export function startUploads(app, files, box) {
       session.tellError(t("{name} is larger than {limit} MiB.", { name: file.name, limit }));
       continue;
     }
-    const name = file.name || "pasted.png";
-    const placeholder = newPlaceholder(name);
-    const keptAs = `${keptUnder(app)}${tabs.id}/${placeholder}`;
-    keep(keptAs, placeholder);
-    box.insert(placeholder);
-    const progress = h("progress", { max: "1", value: 0, "aria-label": t("Upload of {name}", { name }) });
-    const running = upload(file, (fraction) => {
+    startUpload(app, file, box);
+  }
+}
+
+/** @param {App} app @param {File} file @param {Box} box */
+function startUpload(app, file, box) {
+  const name = file.name || "pasted.png";
+  const placeholder = newPlaceholder(name);
+  const keptAs = `${keptUnder(app)}${tabs.id}/${placeholder}`;
+  keep(keptAs, placeholder);
+  box.insert(placeholder);
+  /** @type {import("../api/upload.js").Upload | undefined} */
+  let running;
+  const progress = h("progress", { max: "1", value: 0, "aria-label": t("Upload of {name}", { name }) });
+  const cancel = () => {
+    running?.cancel();
+    end("");
+  };
+  const row = h(
+    "div",
+    { class: "upload" },
+    h("span", null, name),
+    progress,
+    iconButton("close", t("Cancel the upload of {name}", { name }), { onclick: cancel }),
+  );
+  const again = button(t("Try again"), start, "small");
+
+  /** @param {string} text What takes the place of the placeholder. */
+  function end(text) {
+    replaceText(app, box, placeholder, text);
+    placeholders.delete(placeholder);
+    keep(keptAs, null);
+    row.remove();
+  }
+
+  function start() {
+    keepFocus(row, () => again.remove());
+    running = upload(file, (fraction) => {
       progress.value = fraction;
     });
-    const row = h(
-      "div",
-      { class: "upload" },
-      h("span", null, name),
-      progress,
-      iconButton("close", t("Cancel the upload of {name}", { name }), { onclick: () => running.cancel() }),
-    );
-    box.host.append(row);
-    running.done
-      .then(({ url, filename }) => {
-        replaceText(app, box, placeholder, `[${(filename ?? name).replace(/[[\]]/g, "")}](${url ?? ""})`);
-      })
-      .catch((error) => {
-        replaceText(app, box, placeholder, "");
-        if (error.name !== "AbortError") session.tellError(`${name}: ${error.message}`);
-      })
-      .finally(() => {
-        placeholders.delete(placeholder);
-        keep(keptAs, null);
-        row.remove();
-      });
+    running.done.then(({ url, filename }) => end(`[${(filename ?? name).replace(/[[\]]/g, "")}](${url ?? ""})`), failed);
   }
+
+  /** @param {Error} error */
+  function failed(error) {
+    if (error.name === "AbortError") return;
+    app.session.tellError(`${name}: ${error.message}`);
+    if (isRefused(error)) end("");
+    else progress.after(again);
+  }
+
+  box.host.append(row);
+  start();
 }
