@@ -264,6 +264,16 @@ describe("what is being written", () => {
     two.hear();
     two.composition.save(true);
     assert.deepEqual([two.box.text, ...texts()], ["another draft, longer", "another draft, longer"]);
+    // One tab hears before the other that the conversation moved.
+    const change = moving(topic(10, "a"), topic(10, "b"));
+    one.drafts.readAgain();
+    one.drafts.move(change, true);
+    two.hear();
+    assert.equal(two.box.text, "another draft, longer");
+    two.composition.moved(topic(10, "a"), topic(10, "b"), two.drafts.move(change, false));
+    two.box.text = "another draft, longer still";
+    two.composition.save(true);
+    assert.deepEqual(texts(), ["another draft, longer still"]);
   });
 
   it("goes on in the copy that is made of its draft when another device has a newer one", () => {

@@ -17,7 +17,7 @@ const isSame = (one, other) => one !== null && other !== null && draftKey(one) =
 const SAVE_DELAY = 300;
 const SYNC_DELAY = 3000;
 
-/** @param {{ drafts: () => Pick<import("./drafts.js").Drafts, "get" | "set" | "textOf" | "keyOf" | "freeKey" | "removeKey">, text: () => string, now: () => number, onSaved?: () => void }} how
+/** @param {{ drafts: () => Pick<import("./drafts.js").Drafts, "get" | "set" | "all" | "textOf" | "keyOf" | "freeKey" | "removeKey">, text: () => string, now: () => number, onSaved?: () => void }} how
  *   `text`: what is in the box. */
 export function createComposition({ drafts, text, now, onSaved = () => {} }) {
   /** @type {Destination | null} */
@@ -35,13 +35,19 @@ export function createComposition({ drafts, text, now, onSaved = () => {} }) {
    * another tab logged out. */
   function changedElsewhere() {
     if (!destination || key === null) return undefined;
-    const kept = drafts().textOf(key) ?? "";
-    if (kept === known) return undefined;
+    const kept = drafts().textOf(key);
+    if ((kept ?? "") === known) return undefined;
     // Another device has a newer draft, and what was kept here is beside it now: the text in the box goes on there.
     const copy = drafts().keyOf(destination, known);
-    if (copy === undefined) return kept;
+    if (copy === undefined) return kept ?? (hasMoved() ? undefined : "");
     key = copy;
     return undefined;
+  }
+
+  /** Whether another conversation has the draft: it moved, of which this tab will hear. */
+  function hasMoved() {
+    const all = drafts().all();
+    return all.some(({ content }) => content === known);
   }
 
   /** Keeps the text as a draft: beside one that was changed elsewhere, and not at all if it is what that was.
@@ -145,7 +151,8 @@ export function createComposition({ drafts, text, now, onSaved = () => {} }) {
       const goes = isSame(destination, from);
       if (isSame(shown, from)) shown = to;
       if (goes) destination = to;
-      if (goes && key !== null) key = places.get(key) ?? key;
+      // Another tab may have moved it before.
+      if (goes && key !== null) key = places.get(key) ?? drafts().keyOf(to, known) ?? key;
       return goes;
     },
   };
