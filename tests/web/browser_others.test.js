@@ -496,6 +496,9 @@ describe("a list that is open", () => {
   it("stops uploads when the user has logged out, and begins no others", async () => {
     const ada = await as("Ada", await at("general", "uploads"));
     await ada.evaluate(() => {
+      // The page stays as long as the test wants.
+      const real = window.setTimeout;
+      window.setTimeout = (run, time, ...rest) => (time === 5000 ? (window.leave = run) : real(run, time, ...rest));
       window.calls = [];
       for (const name of ["send", "abort"]) XMLHttpRequest.prototype[name] = () => window.calls.push(name);
     });
@@ -510,6 +513,7 @@ describe("a list that is open", () => {
     await start(2);
     await pagePause(ada, 0);
     assert.deepEqual(await ada.evaluate(() => window.calls), ["send", "abort"]);
+    await ada.evaluate(() => window.leave());
     await ada.waitForSelector("#id_username");
   });
 
