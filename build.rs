@@ -86,9 +86,10 @@ fn write_description(file: &Path, out: &Path, is_small: bool) -> Result<(), Box<
     Ok(fs::write(out.join("description.rs"), constants)?)
 }
 
-/// Writes the table of the pages of help: the book in `docs`.
+/// Writes the table of the pages and images of help: the book in `docs`.
 fn write_book(out: &Path, is_small: bool) -> Result<(), Box<dyn Error>> {
     let root = PathBuf::from(env::var("CARGO_MANIFEST_DIR")?);
+    println!("cargo::rerun-if-changed=docs/images");
     for entry in fs::read_dir(root.join("docs"))? {
         let path = entry?.path();
         if path.extension().is_some_and(|ending| ending == "md") {

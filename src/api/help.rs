@@ -11,7 +11,7 @@ pub const RESOURCE: Resource = Resource { name: "help", routes, ..Resource::EMPT
 /// The published help center, whose pages apply to this server too.
 const HELP_CENTER: &str = "https://zulip.com/help/";
 
-/// The pages, styles and script of the book, which the build script writes.
+/// The pages, images, styles and script of the book, which the build script writes.
 mod book {
     include!(concat!(env!("OUT_DIR"), "/help_files.rs"));
 
@@ -21,9 +21,9 @@ mod book {
     }
 }
 
-/// Content security policy of the book: its own styles and script, which loads its pages.
-const BOOK_POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; base-uri 'none'; \
-     form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'";
+/// Content security policy of the book: its own styles, images and script, which loads its pages.
+const BOOK_POLICY: &str = "default-src 'none'; style-src 'self'; img-src 'self'; script-src 'self'; connect-src 'self'; \
+     base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'";
 
 /// The longest path of a page of help, in bytes.
 const MAX_PATH: usize = 200;
@@ -65,13 +65,15 @@ fn integrations(_read: &Read<'_, Anyone>, _params: HelpParams) -> ApiResult<Repl
 
 /// The reply with a file of the book.
 fn book_file(read: &Read<'_, Anyone>, path: &str, content: &'static [u8]) -> Reply {
-    let content_type = match path.rsplit_once('.') {
-        Some((_, "css")) => "text/css; charset=utf-8",
-        Some((_, "js")) => "text/javascript; charset=utf-8",
-        _ => page::HTML,
+    // After an upgrade, images may be a day old. Shared caches keep none, because their clients accept different encodings.
+    let (content_type, caching) = match path.rsplit_once('.') {
+        Some((_, "css")) => ("text/css; charset=utf-8", "no-cache"),
+        Some((_, "js")) => ("text/javascript; charset=utf-8", "no-cache"),
+        Some((_, "webp")) => ("image/webp", "private, max-age=86400"),
+        _ => (page::HTML, "no-cache"),
     };
     let mut headers = vec![
-        ("Cache-Control", "no-cache".to_owned()),
+        ("Cache-Control", caching.to_owned()),
         ("Content-Security-Policy", BOOK_POLICY.to_owned()),
         ("Referrer-Policy", "same-origin".to_owned()),
         ("X-Frame-Options", "DENY".to_owned()),

@@ -1,9 +1,9 @@
-//! The book: its pages as HTML, in the order of its summary. A link that leads nowhere is an error of the build.
+//! The book: its pages as HTML, in the order of its summary, and their images. A link that leads nowhere is an error of the build.
 
 use crate::page::Bundle;
 use crate::strip::{strip_script, strip_style};
 use crate::{Error, Result};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::path::Path;
 
@@ -19,11 +19,11 @@ struct Page {
     ids: Vec<String>,
 }
 
-/// Writes the pages that `SUMMARY.md` in `docs` lists, with the template, styles and script in `theme`. The first page is
-/// also the one without a name.
+/// Writes the pages that `SUMMARY.md` in `docs` lists, with the template, styles and script in `theme`, and the images of
+/// the pages. The first page is also the one without a name.
 ///
 /// # Errors
-/// Files that cannot be read, and links to pages, headings and files that do not exist.
+/// Files that cannot be read, and links to pages, headings, images and other files that do not exist.
 pub fn book(docs: &Path, theme: &Path) -> Result<Bundle> {
     let entries = summary(&read(docs, "SUMMARY.md")?);
     let mut pages = BTreeMap::new();
@@ -34,9 +34,10 @@ pub fn book(docs: &Path, theme: &Path) -> Result<Bundle> {
     }
     let template = read(theme, "page.html")?;
     let mut bundle = Bundle::new();
+    let mut images = BTreeSet::new();
     for entry in &entries {
         let Entry::Page { title, name } = entry else { continue };
-        let body = resolve_links(docs, name, &pages)?;
+        let body = resolve_images(docs, name, &resolve_links(docs, name, &pages)?, &mut images)?;
         let page = template
             .replace("{title}", title)
             .replace("{contents}", &contents(&entries, name))
@@ -49,12 +50,21 @@ pub fn book(docs: &Path, theme: &Path) -> Result<Bundle> {
     bundle.push(("style.css".to_owned(), strip_style(&read(theme, "style.css")?).into_bytes()));
     bundle
         .push(("search.js".to_owned(), strip_script("search.js", &read(theme, "search.js")?)?.into_bytes()));
+    for image in images {
+        let path = docs.join(&image);
+        let content = std::fs::read(&path).map_err(|error| unreadable(&path, error))?;
+        bundle.push((image, content));
+    }
     Ok(bundle)
 }
 
 fn read(folder: &Path, name: &str) -> Result<String> {
     let path = folder.join(name);
-    std::fs::read_to_string(&path).map_err(|error| Error::Read { path: path.display().to_string(), error })
+    std::fs::read_to_string(&path).map_err(|error| unreadable(&path, error))
+}
+
+fn unreadable(path: &Path, error: std::io::Error) -> Error {
+    Error::Read { path: path.display().to_string(), error }
 }
 
 /// Reads a summary as mdBook has them: titles of parts, and links to pages.
@@ -156,6 +166,21 @@ fn resolve_links(docs: &Path, name: &str, pages: &BTreeMap<&str, Page>) -> Resul
     Ok(out)
 }
 
+/// The HTML of a page whose images have the paths at which they are served. Adds the images to the set.
+fn resolve_images(docs: &Path, name: &str, html: &str, images: &mut BTreeSet<String>) -> Result<String> {
+    let mut parts = html.split("<img src=\"");
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let target = part.split('"').next().unwrap_or_default();
+        if !docs.join(target).is_file() {
+            return Err(Error::Link { page: format!("{name}.md"), target: target.to_owned() });
+        }
+        images.insert(target.to_owned());
+        let _ = write!(out, "<img src=\"/help/{part}");
+    }
+    Ok(out)
+}
+
 fn check_id(page: &Page, id: Option<&str>) -> Option<()> {
     id.is_none_or(|id| page.ids.iter().any(|known| known == id)).then_some(())
 }
@@ -164,9 +189,10 @@ fn check_id(page: &Page, id: Option<&str>) -> Option<()> {
 mod tests {
     use super::*;
 
-    /// Writes a book of two pages, of which the first has this text.
-    fn write(text: &str) -> Result<String> {
+    /// Writes a book of two pages, of which the first has this text, and these images. Returns the first page.
+    fn write(text: &str, images: &[&str]) -> Result<String> {
         let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("images")).unwrap();
         let files = [
             ("SUMMARY.md", "# Book\n\n[One](one.md)\n\n# Part\n- [Two](two.md)\n"),
             ("one.md", text),
@@ -175,13 +201,16 @@ mod tests {
             ("page.html", "<title>{title}</title>{contents}<main>{body}</main>"),
             ("style.css", "body { margin: 0; }"),
             ("search.js", "const a = 1;\n"),
+            ("images/one.webp", "one"),
+            ("images/two.webp", "two"),
         ];
         for (name, content) in files {
             std::fs::write(folder.path().join(name), content).unwrap();
         }
         let bundle = book(folder.path(), folder.path())?;
         let names: Vec<_> = bundle.iter().map(|(name, _)| name.as_str()).collect();
-        assert_eq!(names, ["", "one", "two", "style.css", "search.js"]);
+        assert_eq!(names[..5], ["", "one", "two", "style.css", "search.js"]);
+        assert_eq!(names[5..], *images);
         assert_eq!(bundle[0].1, bundle[1].1, "the first page is the start");
         Ok(String::from_utf8(bundle[0].1.clone()).unwrap())
     }
@@ -190,6 +219,7 @@ mod tests {
     fn pages_have_contents_and_links() {
         let page = write(
             "# One\n\nSee [two](two.md#a-code-heading-with-signs) and [this](other.md), <b>not HTML</b>.\n",
+            &[],
         )
         .unwrap();
         for expected in [
@@ -204,9 +234,25 @@ mod tests {
     }
 
     #[test]
+    fn images_of_pages_are_in_the_book() {
+        let text = "![Two & a half](images/two.webp)\n\n![Again](images/two.webp)\n";
+        let page = write(text, &["images/two.webp"]).unwrap();
+        assert!(page.contains("<img src=\"/help/images/two.webp\" alt=\"Two &amp; a half\" />"), "{page}");
+    }
+
+    #[test]
     fn links_that_lead_nowhere_are_errors() {
-        for target in ["three.md", "two.md#no-heading", "#no-heading", "images/none.png"] {
-            let error = write(&format!("[link]({target})")).unwrap_err().to_string();
+        for link in [
+            "[a](three.md)",
+            "[a](two.md#no-heading)",
+            "[a](#no-heading)",
+            "[a](images/none.webp)",
+            "![a](images/none.webp)",
+            "![a](images)",
+            "![a](https://example.com/a.webp)",
+        ] {
+            let error = write(link, &[]).unwrap_err().to_string();
+            let target = link.split(['(', ')']).nth(1).unwrap();
             assert_eq!(error, format!("one.md has a link that leads nowhere: {target}"));
         }
     }
