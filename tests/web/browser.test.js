@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { axeViolations } from "./axe.js";
-import { act, click, clickButton, clickText, clickWithMouse, compose, countOf, drawn, enter, eventually, focusOn, IS_FIREFOX, onElement, onElements, pagePause, press, pressOn, setUp, typeInto, until, untilAllEqual, untilEqual, untilFocus, untilStable, untilText, wake, write } from "./harness.js";
+import { act, atRest, click, clickButton, clickText, clickWithMouse, compose, countOf, drawn, enter, eventually, focusOn, IS_FIREFOX, onElement, onElements, pagePause, press, pressOn, setUp, typeInto, until, untilAllEqual, untilEqual, untilFocus, untilStable, untilText, wake, write } from "./harness.js";
 
 const bench = setUp();
 const { as, at, go } = bench;
@@ -446,16 +446,6 @@ describe("keyboard users", () => {
     await ada.keyboard.press("Enter");
     await until(ada, () => document.querySelector(".pill")?.textContent.includes("Bob"));
   });
-
-  /** Waits until a view, or a dialog and the entry of its list, is there and has all that it asked for. */
-  const atRest = (page, words) => until(page, (wanted) => {
-    const [title, entry] = wanted.split("|");
-    const dialog = document.querySelector("dialog[open]");
-    const isOpen = entry === undefined
-      ? !dialog && document.querySelector(".header h1").textContent.includes(title)
-      : dialog.querySelector("h2").textContent === title && (entry === "" || dialog.querySelector("[aria-current], [aria-selected=true]").textContent === entry);
-    return isOpen && ![...document.querySelectorAll(".load-hint, [aria-busy=true]")].some((one) => one.checkVisibility());
-  }, words);
 
   // Themes differ in colours alone.
   for (const [name, options, rule] of [["light", {}], ["dark", { dark: true }, "color-contrast"], ["a phone", { width: 390, height: 780, touch: true }]]) {

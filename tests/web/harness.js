@@ -281,6 +281,16 @@ function describePage() {
 export const untilText = (page, selector, text) =>
   until(page, (where, wanted) => [...document.querySelectorAll(where)].some((element) => element.textContent.includes(wanted)), selector, text);
 
+/** Waits until a view, or a dialog and the entry of its list, is there and has all that it asked for. */
+export const atRest = (page, words) => until(page, (wanted) => {
+  const [title, entry] = wanted.split("|");
+  const dialog = document.querySelector("dialog[open]");
+  const isOpen = entry === undefined
+    ? !dialog && document.querySelector(".header h1").textContent.includes(title)
+    : dialog.querySelector("h2").textContent === title && (entry === "" || dialog.querySelector("[aria-current], [aria-selected=true]").textContent === entry);
+  return isOpen && ![...document.querySelectorAll(".load-hint, [aria-busy=true]")].some((one) => one.checkVisibility());
+}, words);
+
 /** Notes the short messages of a page. They go after seconds, before a slow machine has looked. */
 function noteToasts() {
   window.toasts = [];
