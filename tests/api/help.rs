@@ -65,6 +65,17 @@ async fn help_is_the_book_of_this_version() {
         assert_eq!(answer.status, 200, "{path}");
         assert!(text_of(&answer).contains(expected), "{path}");
     }
+    let answer = open(&anonymous, "/help/chatting").await;
+    assert!(answer.header("content-security-policy").contains("img-src 'self'"), "{answer}");
+    let page = text_of(&answer);
+    let mut images = page.split("<img src=\"").skip(1).map(|part| part.split('"').next().unwrap()).peekable();
+    assert!(images.peek().is_some());
+    for path in images {
+        let answer = open(&anonymous, path).await;
+        let kind = (answer.header("content-type"), answer.header("cache-control"));
+        assert_eq!(kind, ("image/webp", "private, max-age=86400"), "{path}");
+        assert!(answer.bytes.starts_with(b"RIFF"), "{path}");
+    }
     for (path, content_type) in [("style.css", "text/css"), ("search.js", "text/javascript")] {
         let answer = open(&anonymous, &format!("/help/{path}")).await;
         assert_eq!(answer.header("content-type"), format!("{content_type}; charset=utf-8"));

@@ -2,6 +2,7 @@
 
 use super::source::{files, files_below};
 use regex::Regex;
+use std::collections::BTreeSet;
 use std::path::Path;
 use syn::visit::Visit;
 
@@ -178,6 +179,37 @@ fn files_name_the_version_of_the_manifest() {
         }
     }
     assert_none(found, "files name the version of Cargo.toml");
+}
+
+/// The largest size of all images of the book together, in bytes: they are a part of the program.
+const LARGEST_IMAGES: u64 = 400_000;
+
+/// The images of README and of the book are those that a script writes.
+#[test]
+fn a_script_writes_the_images_of_documents() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let read = |name: &str| std::fs::read_to_string(root.join(name)).unwrap();
+    let names = |pattern: &str, text: &str| -> BTreeSet<String> {
+        Regex::new(pattern).unwrap().captures_iter(text).map(|captures| captures[1].to_owned()).collect()
+    };
+    let files_in = |folder: &str, ending: &str| -> Vec<String> {
+        let entries = std::fs::read_dir(root.join(folder)).unwrap();
+        let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        names.filter(|name| name.ends_with(ending)).collect()
+    };
+    let pages: String = files_in("docs", ".md").iter().map(|name| read(&format!("docs/{name}"))).collect();
+    let of_book = names(r"!\[[^\]]+\]\(images/([\w.-]+)\)", &pages);
+    let of_readme = names(r"!\[[^\]]+\]\(docs/images/([\w.-]+)\)", &read("README.md"));
+    let used: BTreeSet<String> = of_book.union(&of_readme).cloned().collect();
+    assert!(of_book.len() > 5 && of_readme.len() > 2, "{used:?}");
+    assert_eq!(files_in("docs/images", "").into_iter().collect::<BTreeSet<_>>(), used, "each image is used");
+    let script = names(r#"(?m)^  \["([\w-]+)", [A-Z]+, "#, &read("tests/web/images.js"));
+    let written: BTreeSet<String> = script.iter().map(|name| format!("{name}.webp")).collect();
+    assert_eq!(written, used, "`tests/web/run images` writes each image");
+
+    let size = |name: &String| root.join("docs/images").join(name).metadata().unwrap().len();
+    let all: u64 = of_book.iter().map(size).sum();
+    assert!(all <= LARGEST_IMAGES, "the images of the book have {all} bytes");
 }
 
 /// Files of the project that documents mention as code exist.
