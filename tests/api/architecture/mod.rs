@@ -3,6 +3,7 @@
 //!
 //! When a snapshot or another generated file changed for a good reason, `.ci/bless` writes it again.
 
+mod book;
 mod boundaries;
 mod conformance;
 mod events;
