@@ -153,12 +153,33 @@ describe("what is wide", () => {
     await untilText(ada, "dialog td", "strikethrough");
     await eventually(async () => assert.equal(await onElement(ada, ".dialog__body", (body) => body.scrollWidth - body.clientWidth), 0));
     const help = await bench.open({ width: 320, height: 640, touch: true });
-    for (const path of ["configuration", "permissions"]) {
+    for (const path of ["chatting", "configuration", "permissions"]) {
       await help.goto(`${bench.server.url}/help/${path}`);
       await help.waitForSelector("main table");
       assert.deepEqual(await axeViolations(help, "scrollable-region-focusable"), [], path);
       assert.ok(await help.evaluate(() => document.documentElement.scrollWidth <= innerWidth), path);
     }
+  });
+});
+
+describe("the book", () => {
+  it("is searched for pages with all words", async () => {
+    const help = await bench.open();
+    await help.goto(`${bench.server.url}/help/start`);
+    await typeInto(help, "nav input", "Dishwasher kitchen");
+    const linksOf = (links) => links.map((link) => [link.textContent, new URL(link.href).pathname]);
+    await untilAllEqual(help, "#found a", linksOf, [["Chatting", "/help/chatting"]]);
+    await untilText(help, "#found small", "dishwasher");
+    await untilEqual(help, "#contents", (contents) => contents.checkVisibility(), false);
+    await help.keyboard.type(" nowhereelse");
+    await untilEqual(help, "#found", (found) => found.textContent, "Nothing was found.");
+    await onElement(help, "nav input", (input) => {
+      input.value = "dishwasher";
+      input.dispatchEvent(new Event("input"));
+    });
+    await clickText(help, "#found a", "Chatting");
+    await untilEqual(help, "h1", (heading) => heading.textContent, "Chatting");
+    await untilEqual(help, "#contents [aria-current]", (link) => link.textContent, "Chatting");
   });
 });
 
