@@ -1,9 +1,10 @@
 """From nothing to three people who chat over TLS, behind Caddy as the book configures it, with a backup every day.
 
-    team.py [--db FILE] [--config FILE] [--backups FOLDER] [--root FOLDER] -- COMMAND...     as for smoke.py
+    team.py [--compose] [--db FILE] [--config FILE] [--backups FOLDER] [--root FOLDER] -- COMMAND...     as for smoke.py
 
 The first backup is restored. `--backups` is their folder as the program names it; without `--config`, which has to name it too, it
-is passed to `serve`. `--root` is where this script sees the root of the program.
+is passed to `serve`. `--root` is where this script sees the root of the program. With `--compose`, Caddy runs with the command of
+compose.yaml. It then listens at ports 80 and 443, and adds its authority to those of the machine: both need namespaces of their own.
 """
 
 import argparse
@@ -18,7 +19,7 @@ from pathlib import Path
 
 import smoke
 
-PAGE = Path(__file__).resolve().parents[2] / "docs/reverse-proxies.md"
+SOURCE = Path(__file__).resolve().parents[2]
 
 
 def free_port():
@@ -26,14 +27,27 @@ def free_port():
         return listener.getsockname()[1]
 
 
-def start_caddy(folder, port, upstream):
-    """Starts Caddy with the configuration of the book, and a certificate of its own authority, whose file is returned."""
-    site = re.search(r"^```caddyfile\n(.*?)^```", PAGE.read_text(), re.DOTALL | re.MULTILINE)[1]
+def command_of_book(folder, port, upstream):
+    """The command that runs Caddy with the configuration of the book, and a certificate of its own authority."""
+    site = re.search(r"^```caddyfile\n(.*?)^```", (SOURCE / "docs/reverse-proxies.md").read_text(), re.DOTALL | re.MULTILINE)[1]
     site = site.replace("chat.example.com", f"https://localhost:{port}").replace("127.0.0.1:9991", upstream)
     file = folder / "Caddyfile"
     file.write_text("{\n admin off\n local_certs\n skip_install_trust\n auto_https disable_redirects\n}\n" + site)
+    return ["caddy", "run", "--adapter", "caddyfile", "--config", str(file)]
+
+
+def command_of_compose(upstream):
+    """The command of Caddy in compose.yaml, with a certificate of its own authority."""
+    command = re.search(r"^    command: (caddy .*)$", (SOURCE / "packaging/compose.yaml").read_text(), re.MULTILINE)[1]
+    for written, here in (("${CHAT_HOST}", "localhost"), ("teamchat:9991", upstream)):
+        assert written in command, command
+        command = command.replace(written, here)
+    return [*command.split(), "--internal-certs"]
+
+
+def start_caddy(folder, port, command):
+    """Starts Caddy, and returns the file of its authority."""
     environment = dict(os.environ, HOME=str(folder), XDG_DATA_HOME=str(folder), XDG_CONFIG_HOME=str(folder))
-    command = ["caddy", "run", "--adapter", "caddyfile", "--config", str(file)]
     caddy = subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL)
     smoke.atexit.register(caddy.kill)
     authority = folder / "caddy/pki/authorities/local/root.crt"
@@ -59,6 +73,7 @@ def check_backup(program, db, backups, seen_as):
 
 def main():
     parser = argparse.ArgumentParser()
+    parser.add_argument("--compose", action="store_true")
     parser.add_argument("--db", default="chat.sqlite")
     parser.add_argument("--config")
     parser.add_argument("--backups", default="backups")
@@ -72,10 +87,13 @@ def main():
             seen_as.mkdir()
         every_day = [] if given.config else ["--backup-to", given.backups, "--backup-every", "24h"]
         program = smoke.Program(given.command, given.db, given.config, folder)
-        port = free_port()
-        program.start("--public-url", f"https://localhost:{port}", "--trusted-proxy", "127.0.0.1", *every_day)
-        authority = start_caddy(folder, port, program.origin.removeprefix("http://"))
-        program.origin = f"https://localhost:{port}"
+        port = 443 if given.compose else free_port()
+        origin = "https://localhost" if given.compose else f"https://localhost:{port}"
+        program.start("--public-url", origin, "--trusted-proxy", "127.0.0.1", *every_day)
+        upstream = program.origin.removeprefix("http://")
+        command = command_of_compose(upstream) if given.compose else command_of_book(folder, port, upstream)
+        authority = start_caddy(folder, port, command)
+        program.origin = origin
         assert program.link.startswith(program.origin), program.link
         smoke.OPENER = smoke.opener(authority)
         people = [program.sign_up()]
