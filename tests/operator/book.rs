@@ -2,11 +2,69 @@
 
 use crate::program::Serving;
 use crate::requirements::program_or_skip;
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
 
 /// The address in the book. Tests that run at the same time need others.
 const ADDRESS: &str = "127.0.0.1:9991";
+
+/// Folders of the packages and of backups in the book. A test has the files of all of them in one folder.
+const FOLDERS: &[&str] = &["/var/lib/teamchat", "/etc/teamchat", "/mnt/backups"];
+
+/// Pages with blocks `console,run`. Each of them has a test.
+const RUN: &[&str] = &[
+    "administration.md",
+    "backup.md",
+    "bots.md",
+    "configuration.md",
+    "integrations.md",
+    "monitoring.md",
+    "moving.md",
+    "reverse-proxies.md",
+    "sign-on.md",
+    "start.md",
+];
+
+/// Pages with blocks that `tests/packages/run` and `tests/packages/systemd` run in a Debian with the packages.
+const RUN_BY_PACKAGES: &[(&str, &str)] = &[
+    (",debian", "install.md"),
+    (",systemd", "backup.md"),
+    (",systemd", "install.md"),
+    (",systemd", "troubleshooting.md"),
+    (",systemd", "upgrades.md"),
+];
+
+/// Blocks that no test runs as they are: the page, the beginning of the first command, and the reason.
+const NOT_RUN: &[(&str, &str, &str)] = &[
+    ("backup.md", "install -d -o teamchat", "it needs another disk"),
+    ("backup.md", "litestream restore", "tests/durability/replication.py restores a replica"),
+    ("clients.md", "pip install zulip-term", "it is a program for a terminal"),
+    ("configuration.md", "chown teamchat /etc/teamchat/smtp", "it needs a secret"),
+    ("install.md", "dnf install", "Debian has no dnf; tests/packages/run installs the RPM"),
+    ("install.md", "dnf remove", "Debian has no dnf; tests/packages/run removes the RPM"),
+    (
+        "install.md",
+        "podman load",
+        "containers need a kernel with privileges; tests/packages/run runs the program of the image",
+    ),
+    ("install.md", "podman stop -t 30 teamchat && podman rm teamchat", "the same"),
+    ("install.md", "podman stop -t 30 teamchat", "the same"),
+    ("install.md", "docker load", "the same; tests/packages/run runs the command of Caddy"),
+    ("install.md", "sh install.sh --key", "it needs a signed release; tests/packages/run signs one"),
+    ("mail-in.md", "teamchat serve --public-url", "it needs a domain; tests/api/mail_in receives mail"),
+    ("mail.md", "teamchat mail test", "it needs a mail server; tests/operator/mail.rs has one"),
+    ("moving.md", "teamchat import zulip", "it needs an archive; tests/api/moving imports some"),
+    ("moving.md", "./zulip-server", "it is a command of another server"),
+    ("moving.md", "tar -xzf boats.tar.gz", "it is a command of another server"),
+    ("reverse-proxies.md", "tailscale serve", "it needs an account at Tailscale"),
+    (
+        "tls.md",
+        "teamchat serve --listen 0.0.0.0:443",
+        "it needs ports and a domain; tests/operator/acme.rs and tls.rs have them",
+    ),
+    ("tls.md", "systemctl stop teamchat", "it opens an editor; tests/packages/systemd writes the files"),
+];
 
 /// The commands in blocks that are to be run, with a line for each.
 fn commands(page: &str) -> Vec<String> {
@@ -14,33 +72,52 @@ fn commands(page: &str) -> Vec<String> {
     for block in page.split("```console,run\n").skip(1) {
         let block = block.split("```").next().unwrap_or_default();
         // What is not a command is output.
-        commands.extend(block.lines().filter_map(|line| line.strip_prefix("$ ")).map(str::to_owned));
+        commands
+            .extend(block.lines().filter_map(|line| line.trim_start().strip_prefix("$ ")).map(str::to_owned));
     }
     commands
 }
 
 /// The command of pages that begin with a database.
-const OWNER: &str = "teamchat user create --email you@example.com --full-name 'Your Name' --role owner\n";
+const OWNER: &str = "teamchat user create --email you@example.com --full-name 'Your Name' --role owner";
+
+/// The commands of pages that begin with a running server and the channel `alerts`.
+const CHANNEL: &str = r#"teamchat serve
+teamchat user create --email you@example.com --full-name 'Your Name' --role owner
+key=$(teamchat user key mint --email you@example.com --json | sed 's/.*"api_key":"\([^"]*\)".*/\1/')
+curl -fsS -u you@example.com:$key http://127.0.0.1:9991/api/v1/users/me/subscriptions -d 'subscriptions=[{"name": "alerts"}]'"#;
 
 /// Runs all commands of a page in one shell, in a new folder. The servers that they start listen at a free port.
 fn run(name: &str) {
     run_after("", name);
 }
 
-/// Runs a command, and then those of a page.
+/// Runs commands, and then those of a page.
 fn run_after(first: &str, name: &str) {
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs").join(name);
-    let commands = commands(&std::fs::read_to_string(page).unwrap());
-    assert!(!commands.is_empty(), "{name} has no commands to run");
-    if commands.iter().any(|command| command.starts_with("curl ")) && program_or_skip("curl").is_none() {
-        return;
-    }
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let of_page = commands(&std::fs::read_to_string(root.join("docs").join(name)).unwrap());
+    assert!(!of_page.is_empty(), "{name} has no commands to run");
     let folder = tempfile::tempdir().unwrap();
+    let place = folder.path().to_str().unwrap();
+    let in_folder =
+        |text: &str| FOLDERS.iter().fold(text.to_owned(), |text, path| text.replace(*path, place));
+    let commands: Vec<String> =
+        first.lines().chain(of_page.iter().map(String::as_str)).map(in_folder).collect();
+    for program in ["curl", "age-keygen"] {
+        let is_used = commands.iter().any(|command| command.contains(&format!("{program} ")));
+        if is_used && program_or_skip(program).is_none() {
+            return;
+        }
+    }
+    let settings = std::fs::read_to_string(root.join("packaging/teamchat.toml")).unwrap();
+    std::fs::write(folder.path().join("teamchat.toml"), in_folder(&settings)).unwrap();
     let mut server = None;
     // A shell keeps its variables, so all commands up to now run in the one of the last.
-    let mut script = format!("set -eu\n{first}");
+    let mut script = "set -eu\n".to_owned();
     for command in commands {
         if let Some(arguments) = command.strip_prefix("teamchat serve") {
+            // The test names the database.
+            let arguments = arguments.replace(&format!("--db {place}/chat.sqlite"), "");
             let arguments: Vec<&str> =
                 arguments.split_whitespace().chain(["--listen", "127.0.0.1:0"]).collect();
             server = Some(Serving::start(folder.path(), &arguments));
@@ -67,6 +144,47 @@ fn run_after(first: &str, name: &str) {
     }
 }
 
+/// A new block is run by a test, or has a reason why not.
+#[test]
+fn all_commands_are_run_or_have_a_reason() {
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs");
+    let mut run = BTreeSet::new();
+    let mut run_by_packages = BTreeSet::new();
+    let mut excused = BTreeSet::new();
+    let mut missing = Vec::new();
+    for entry in std::fs::read_dir(docs).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_none_or(|ending| ending != "md") {
+            continue;
+        }
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        let page = std::fs::read_to_string(&path).unwrap();
+        for block in page.split("```console").skip(1) {
+            let (kind, block) = block.split_once('\n').unwrap();
+            if kind == ",run" {
+                run.insert(name.clone());
+            } else if !kind.is_empty() {
+                run_by_packages.insert((kind.to_owned(), name.clone()));
+            } else {
+                let command = block.trim_start().trim_start_matches(['$', '#', ' ']);
+                let reason =
+                    NOT_RUN.iter().find(|(page, begin, _)| *page == name && command.starts_with(begin));
+                match reason {
+                    Some(reason) => {
+                        excused.insert(reason);
+                    }
+                    None => missing.push(format!("{name}: {}", command.lines().next().unwrap())),
+                }
+            }
+        }
+    }
+    assert!(missing.is_empty(), "mark as console,run, or give a reason: {missing:#?}");
+    assert_eq!(excused.len(), NOT_RUN.len(), "reasons without a block: {excused:#?}");
+    assert!(run.iter().eq(RUN), "{run:?}");
+    let by_packages = run_by_packages.iter().map(|(kind, name)| (kind.as_str(), name.as_str()));
+    assert!(by_packages.eq(RUN_BY_PACKAGES.iter().copied()), "{run_by_packages:?}");
+}
+
 #[test]
 fn start_in_five_minutes() {
     run("start.md");
@@ -88,6 +206,16 @@ fn backup() {
 }
 
 #[test]
+fn configuration() {
+    run("configuration.md");
+}
+
+#[test]
+fn integrations() {
+    run_after(CHANNEL, "integrations.md");
+}
+
+#[test]
 fn monitoring() {
     run_after(OWNER, "monitoring.md");
 }
@@ -95,4 +223,14 @@ fn monitoring() {
 #[test]
 fn moving() {
     run_after(OWNER, "moving.md");
+}
+
+#[test]
+fn reverse_proxies() {
+    run("reverse-proxies.md");
+}
+
+#[test]
+fn sign_on() {
+    run_after(OWNER, "sign-on.md");
 }

@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 
 /// The path of a program; `None` if the machine lacks it, which standard error then says. In CI it has to be there.
 ///
-/// `aiosmtpd` is the Python that has this package.
+/// `aiosmtpd` is the Python that has this package. The package of `age-keygen` is `age`.
 pub fn program_or_skip(name: &str) -> Option<PathBuf> {
     let is_package = name == "aiosmtpd";
     let found = if is_package { python_with_aiosmtpd() } else { find(name) };
     if found.is_none() {
-        let package = format!("apt-get install {name}");
+        let package = format!("apt-get install {}", name.trim_end_matches("-keygen"));
         let remedy = if is_package { "tests/clients/run install" } else { package.as_str() };
         let message = format!("{name} is missing (on Debian: {remedy})");
         assert!(std::env::var_os("CI").is_none(), "{message}");
