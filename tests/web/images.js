@@ -48,7 +48,7 @@ const IMAGES = [
   ["conversation", WIDE, offsite, "offsite", "Lentils"],
   ["dark", DARK, "#feed", "Combined feed", "Lentils"],
   ["phone", PHONE, offsite, "offsite", "Lentils"],
-  ["search", NORMAL, `#narrow/channel/${idOf("general")}-general/search/train`, "Search results", "The 9:12"],
+  ["search", NORMAL, `#narrow/channel/${idOf("general")}-general/search/last`, "Search results", "without changing"],
   ["notifications", NORMAL, "#settings/notifications", "Settings|Notifications", "Turn on push notifications on this device"],
   ["bot", NORMAL, `#narrow/dm/${server.accounts.Echo.user_id}-Echo`, "Echo", "Say it in"],
   ["your-bots", NORMAL, "#settings/your-bots", "Settings|Your bots", "Create the bot"],
