@@ -10,6 +10,7 @@ use std::io::{BufRead, BufReader, ErrorKind, IsTerminal, Write};
 #[cfg(unix)]
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 use teamchat::app::Options;
 use teamchat::commands;
 use teamchat::commands::{Command, Work};
@@ -167,7 +168,7 @@ pub fn run_creating<T: DeserializeOwned>(
     may_create: bool,
 ) -> Result<T, Failure> {
     let answer = match Database::announced(db) {
-        Some(announcement) => send(&announcement, &command)?,
+        Some(announcement) => send(&announcement, &command, None)?,
         None => runtime()?.block_on(async {
             if !may_create {
                 Database::check_exists(db)?;
@@ -205,17 +206,27 @@ pub async fn run_on_server<T: DeserializeOwned>(server: &Server, command: Comman
     Ok(serde_json::from_value(commands::run(server.app(), command).await?)?)
 }
 
-/// Sends a command to the server that announced itself in the lock file.
+/// Sends a command to the server that announced itself in the lock file. `patience` is the longest pause before an answer.
 #[cfg(unix)]
-pub fn send(announcement: &Announcement, command: &Command) -> Result<Value, Failure> {
+pub fn send(
+    announcement: &Announcement,
+    command: &Command,
+    patience: Option<Duration>,
+) -> Result<Value, Failure> {
     let path = announcement.control.as_ref();
     let path = path.ok_or("the file is in use by a server that is just starting or stopping; try again")?;
     let mut stream = UnixStream::connect(path).map_err(|error| {
         format!("the server that has the file open does not answer at {}: {error}", path.display())
     })?;
+    stream.set_read_timeout(patience)?;
     writeln!(stream, "{}", serde_json::to_string(command)?)?;
     let mut answer = String::new();
-    BufReader::new(stream).read_line(&mut answer)?;
+    BufReader::new(stream).read_line(&mut answer).map_err(|error| match (error.kind(), patience) {
+        (ErrorKind::WouldBlock | ErrorKind::TimedOut, Some(patience)) => {
+            format!("there was no answer within {} s", patience.as_secs())
+        }
+        _ => error.to_string(),
+    })?;
     let mut answer: Value = serde_json::from_str(&answer).map_err(|_| "the server closed the connection")?;
     match answer["error"].as_str() {
         Some(error) => Err(error.to_owned().into()),
@@ -225,7 +236,11 @@ pub fn send(announcement: &Announcement, command: &Command) -> Result<Value, Fai
 
 /// Commands reach a running server over a Unix socket.
 #[cfg(not(unix))]
-pub fn send(_announcement: &Announcement, _command: &Command) -> Result<Value, Failure> {
+pub fn send(
+    _announcement: &Announcement,
+    _command: &Command,
+    _patience: Option<Duration>,
+) -> Result<Value, Failure> {
     Err("the file is in use by a server; on this system, stop it first".into())
 }
 

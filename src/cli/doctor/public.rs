@@ -4,7 +4,7 @@ use super::findings::Findings;
 use super::running::Running;
 use super::tls::{check_presented, explain};
 use crate::cli::accounts::random_password;
-use crate::cli::common::{Failure, send};
+use crate::cli::common::Failure;
 use crate::cli::fetch::{Answer, FetchError, fetch};
 use crate::cli::serve::Serve;
 use std::sync::Arc;
@@ -63,7 +63,7 @@ pub(super) fn check(
         let remedy = "start the server, and run the command again";
         findings.warning(
             CHECK,
-            format!("{public_url} was not tested, because the server is stopped"),
+            format!("{public_url} was not tested, because the server is stopped or does not answer"),
             remedy,
         );
         return Ok(());
@@ -71,7 +71,7 @@ pub(super) fn check(
     let tls = Arc::new(client_config(trusted_roots(ca)?)?);
     let base = Url::parse(public_url)?;
     let token = random_password();
-    send(&running.announcement, &Command::ExpectProbe(token.clone()))?;
+    running.send(&Command::ExpectProbe(token.clone()))?;
     let url = base.join(&format!("/health?probe={token}"))?;
     let answer = match fetch("GET", &url, &[("X-Forwarded-For", FORGED)], Some(&tls)) {
         Ok(answer) => answer,
@@ -80,7 +80,7 @@ pub(super) fn check(
             return Ok(());
         }
     };
-    let seen: Option<SeenProbe> = serde_json::from_value(send(&running.announcement, &Command::SeenProbe)?)?;
+    let seen: Option<SeenProbe> = serde_json::from_value(running.send(&Command::SeenProbe)?)?;
     check_answer(public_url, &answer, seen.is_some(), findings);
     if let Some(certificate) = answer.certificates.first() {
         check_presented(certificate, findings);

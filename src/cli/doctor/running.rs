@@ -1,11 +1,16 @@
 //! The server that has the database open.
 
 use super::findings::Findings;
-use crate::cli::common::send;
+use crate::cli::common::{Failure, send};
 use crate::cli::serve::Serve;
+use serde_json::Value;
+use std::time::Duration;
 use teamchat::commands::{Command, Status};
 use teamchat::server::ListenAddress;
 use teamchat::store::{Announcement, Database};
+
+/// The time after which a server without an answer hangs.
+const PATIENCE: Duration = Duration::from_secs(15);
 
 /// A server that has the database open.
 pub(super) struct Running {
@@ -16,13 +21,21 @@ pub(super) struct Running {
     pub(super) status: Status,
 }
 
+impl Running {
+    /// Runs a command on the server.
+    pub(super) fn send(&self, command: &Command) -> Result<Value, Failure> {
+        send(&self.announcement, command, Some(PATIENCE))
+    }
+}
+
 /// Asks the server that has the database open for its status.
 pub(super) fn find(serve: &Serve, findings: &mut Findings) -> Option<Running> {
     let Some(announcement) = Database::announced(&serve.file.db) else {
         findings.ok("server", "it is stopped");
         return None;
     };
-    let answer = send(&announcement, &Command::Status).and_then(|answer| Ok(serde_json::from_value(answer)?));
+    let answer = send(&announcement, &Command::Status, Some(PATIENCE));
+    let answer = answer.and_then(|answer| Ok(serde_json::from_value(answer)?));
     let status: Status = match answer {
         Ok(status) => status,
         Err(error) => {
