@@ -3,12 +3,17 @@
 use crate::authority::{Authority, Files, NAME};
 use crate::ports::ReservedPort;
 use crate::program::{Serving, command, create_owner, words};
-use serde_json::Value;
-use std::io::{Read, Write};
+use regex::Regex;
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::unix::fs::{PermissionsExt, chown};
+use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
+use std::process::Output;
 use std::time::{Duration, SystemTime};
+use teamchat::store::Announcement;
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
@@ -19,6 +24,23 @@ pub struct Examined {
 }
 
 impl Examined {
+    /// Reads what the command prints with `--json`.
+    fn of(output: &Output) -> Self {
+        let (code, printed, error) = words(output);
+        let report: Value = serde_json::from_str(&printed).unwrap_or_else(|_| panic!("{printed}{error}"));
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let results = report["checks"].as_array().unwrap().iter().map(|result| {
+            (
+                text(&result["level"]),
+                text(&result["check"]),
+                format!("{}; {}", text(&result["what"]), text(&result["do"])),
+            )
+        });
+        let results: Vec<_> = results.collect();
+        assert_eq!(report["sound"], !results.iter().any(|(level, ..)| level == "problem"));
+        Self { code, results }
+    }
+
     /// True if a result of this level and name has all of these words.
     pub fn has(&self, level: &str, check: &str, parts: &[&str]) -> bool {
         self.results.iter().any(|(found_level, found_check, text)| {
@@ -43,20 +65,7 @@ impl Examined {
 /// Runs `doctor` on the database of a folder.
 pub fn examine(folder: &Path, flags: &[&str]) -> Examined {
     let mut doctor = command(&["doctor", "--json"]);
-    let output = doctor.args(flags).arg("--db").arg(folder.join("chat.sqlite")).output().unwrap();
-    let (code, printed, error) = words(&output);
-    let report: Value = serde_json::from_str(&printed).unwrap_or_else(|_| panic!("{printed}{error}"));
-    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    let results = report["checks"].as_array().unwrap().iter().map(|result| {
-        (
-            text(&result["level"]),
-            text(&result["check"]),
-            format!("{}; {}", text(&result["what"]), text(&result["do"])),
-        )
-    });
-    let results: Vec<_> = results.collect();
-    assert_eq!(report["sound"], !results.iter().any(|(level, ..)| level == "problem"));
-    Examined { code, results }
+    Examined::of(&doctor.args(flags).arg("--db").arg(folder.join("chat.sqlite")).output().unwrap())
 }
 
 fn folder_with_database() -> tempfile::TempDir {
@@ -473,4 +482,184 @@ fn a_push_bouncer_that_cannot_be_reached_is_named() {
     let url = format!("http://{}", listener.local_addr().unwrap());
     examined(&url).expect("ok", "push bouncer", &["127.0.0.1 can be reached"]);
     examine(folder, &["--push-org-id", "an id"]).expect("problem", "push bouncer", &["belong together"]);
+}
+
+/// Takes the lock of a database for a server whose commands go to this socket.
+fn announce(folder: &Path, control: &Path) -> std::fs::File {
+    let lock = std::fs::File::create(folder.join("chat.sqlite.lock")).unwrap();
+    let (pid, control) = (Some(std::process::id()), Some(control.to_owned()));
+    let announcement = Announcement { pid, control, ..Announcement::default() };
+    serde_json::to_writer(&lock, &announcement).unwrap();
+    lock.lock().unwrap();
+    lock
+}
+
+#[test]
+fn servers_of_another_version_and_without_an_answer_are_named() {
+    let folder = folder_with_database();
+    let folder = folder.path();
+    let status = command(&["status", "--json", "--db"]).arg(folder.join("chat.sqlite")).output().unwrap();
+    let mut status: Value = serde_json::from_slice(&status.stdout).unwrap();
+    status["version"] = json!("0.0.9");
+    status["started_at"] = json!(1);
+    let control = folder.join("control");
+    let listener = UnixListener::bind(&control).unwrap();
+    let lock = announce(folder, &control);
+    let answering = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        BufReader::new(&stream).read_line(&mut String::new()).unwrap();
+        writeln!(stream, "{}", json!({ "answer": status })).unwrap();
+        listener
+    });
+    let other = ["it runs version 0.0.9, and this program is ", "restart the server to finish the upgrade"];
+    examine(folder, &[]).expect("warning", "server", &other);
+    // Connections are accepted, and nothing reads from them.
+    let listener = answering.join().unwrap();
+    let hanging = examine(folder, &["--public-url", "https://chat.example.com"]);
+    let parts = ["does not answer: there was no answer within 15 s", "if it hangs, restart it"];
+    hanging.expect("problem", "server", &parts);
+    hanging.expect("warning", "public address", &["was not tested", "stopped or does not answer"]);
+    drop(listener);
+    examine(folder, &[]).expect("problem", "server", &["does not answer at ", "wait until it has started"]);
+    drop(lock);
+    examine(folder, &[]).expect("ok", "server", &["it is stopped"]);
+}
+
+#[test]
+fn a_database_of_an_older_version_is_named_and_stays_as_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let db = folder.join("chat.sqlite");
+    let mut older = Vec::new();
+    let packed = &include_bytes!("../api/upgrades/0.1.0.sqlite.gz")[..];
+    flate2::read::GzDecoder::new(packed).read_to_end(&mut older).unwrap();
+    std::fs::write(&db, &older).unwrap();
+    private(&db);
+    let examined = examine(folder, &[]);
+    let parts = ["was written by an older version", "keeps a copy beside it; make a backup first"];
+    examined.expect("warning", "database", &parts);
+    assert!(!examined.has("warning", "database", &["another schema"]), "{:#?}", examined.results);
+    assert!(std::fs::read(&db).unwrap() == older && std::fs::read_dir(folder).unwrap().count() == 1);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_database_in_memory_is_named() {
+    let folder = tempfile::tempdir_in("/dev/shm").unwrap();
+    create_owner(folder.path());
+    let parts = ["the database is on tmpfs, in memory", "move it to a disk"];
+    examine(folder.path(), &[]).expect("warning", "file system", &parts);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_database_that_this_user_cannot_write_is_named() {
+    use std::os::fd::AsRawFd;
+    use std::os::unix::fs::MetadataExt;
+    use std::os::unix::process::CommandExt;
+
+    const OTHER_USER: u32 = 4711;
+    // Other users may not be able to reach the folder of temporary files.
+    let folder = tempfile::tempdir_in("/tmp").unwrap();
+    let folder = folder.path();
+    create_owner(folder);
+    let db = folder.join("chat.sqlite");
+    let mode = |path: &Path, mode: u32| {
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+    };
+    mode(&db, 0o444);
+    mode(folder, 0o555);
+    // Nor the program by its path.
+    let program = std::fs::File::open(env!("CARGO_BIN_EXE_teamchat")).unwrap();
+    let mut doctor = std::process::Command::new(format!("/proc/self/fd/{}", program.as_raw_fd()));
+    doctor.env_clear().args(["doctor", "--json", "--db"]).arg(&db);
+    let owner = std::fs::metadata(&db).unwrap().uid();
+    // Root may write everything.
+    let user = if owner == 0 { OTHER_USER } else { owner };
+    if user != owner {
+        doctor.uid(user);
+    }
+    let examined = Examined::of(&doctor.output().unwrap());
+    mode(folder, 0o755);
+    for place in [folder, &db] {
+        let found = format!("user {user} cannot write {}: ", place.display());
+        let remedy = format!("run the server and its commands as user {owner}, on a disk that is writable");
+        examined.expect("problem", "permissions", &[&found, &remedy]);
+    }
+}
+
+#[test]
+fn a_public_address_without_tls_is_named() {
+    let folder = folder_with_database();
+    let folder = folder.path();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("https://localhost:{}", listener.local_addr().unwrap().port());
+    std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        stream.write_all(b"SSH-2.0-server\r\n").unwrap();
+        // Until the client has gone.
+        let _gone = stream.read_to_end(&mut Vec::new());
+    });
+    let serving = Serving::start(folder, &["--listen", "127.0.0.1:0", "--public-url", &url]);
+    let parts = ["TLS fails: ", "make sure that this address supports TLS 1.2 or 1.3"];
+    examine(folder, &["--public-url", &url, "--web-push", "off"]).expect("problem", "public address", &parts);
+    serving.stop();
+}
+
+#[test]
+fn links_in_emails_without_a_public_address_are_named() {
+    let folder = folder_with_database();
+    let closed = ReservedPort::new();
+    let server = format!("smtp://{}?tls=none", closed.address());
+    let flags = ["--smtp-url", &server, "--mail-from", "chat@example.com"];
+    let examined = examine(folder.path(), &flags);
+    examined.expect("problem", "mail", &["cannot be used: ", "check --smtp-url"]);
+    let parts = ["links in emails lead to the address of --listen", "set --public-url"];
+    examined.expect("warning", "mail", &parts);
+    let public =
+        examine(folder.path(), &[&flags[..], &["--public-url", "https://chat.example.com"]].concat());
+    assert!(!public.has("warning", "mail", &[]), "{:#?}", public.results);
+}
+
+#[test]
+fn accounts_that_single_sign_on_does_not_create_are_named() {
+    let folder = folder_with_database();
+    let folder = folder.path();
+    let closed = ReservedPort::new();
+    let config = folder.join("teamchat.toml");
+    let table = format!(
+        "[[oidc]]\nid = \"home\"\nissuer = \"http://{}\"\nclient-id = \"chat\"\nclient-secret = \"a secret\"\nauto-create = true\n",
+        closed.address()
+    );
+    std::fs::write(&config, table).unwrap();
+    let flags = ["--config", config.to_str().unwrap(), "--public-url", "https://chat.example.com"];
+    let examined = examine(folder, &flags);
+    examined.expect("problem", "single sign-on", &["home: ", "compare 'issuer'"]);
+    let parts = ["'auto-create' has no effect", "`teamchat organization set invite_required false`"];
+    examined.expect("warning", "single sign-on", &parts);
+    let open = ["organization", "set", "invite_required", "false", "--db"];
+    assert!(command(&open).arg(folder.join("chat.sqlite")).output().unwrap().status.success());
+    assert!(!examine(folder, &flags).has("warning", "single sign-on", &[]));
+}
+
+/// The table on the page about troubleshooting has a row for each test, and each test once.
+#[test]
+fn the_page_lists_all_tests() {
+    let names = Regex::new(
+        r#"(?:\b(?:ok|warning|problem|check_disk|check_end)\(|const \w+: &str =|check:)\s*"([a-z][a-z -]+)""#,
+    )
+    .unwrap();
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/cli/doctor");
+    let mut tests = BTreeSet::new();
+    for file in std::fs::read_dir(folder).unwrap() {
+        let source = std::fs::read_to_string(file.unwrap().path()).unwrap();
+        tests.extend(names.captures_iter(&source).map(|found| found[1].to_owned()));
+    }
+    let page = include_str!("../../docs/troubleshooting.md");
+    let rows = page.split("| Test | Finds |\n|---|---|\n").nth(1).unwrap().lines();
+    let cells = rows.take_while(|row| row.starts_with('|')).map(|row| row.split('|').nth(1).unwrap());
+    let mut listed: Vec<&str> =
+        cells.flat_map(|cell| cell.split(',')).map(|name| name.trim().trim_matches('`')).collect();
+    listed.sort_unstable();
+    assert_eq!(listed, tests.iter().collect::<Vec<_>>());
 }
