@@ -69,7 +69,7 @@ async fn problem(app: &App) -> Option<String> {
     if app.writer.free_space().is_some_and(|free| free < MIN_FREE_BYTES) {
         return Some("The disk is full.".to_owned());
     }
-    let written = app.writer.run(|_tx| Ok::<_, StoreError>(()));
+    let written = app.writer.check_commit();
     if !matches!(tokio::time::timeout(PATIENCE, written).await, Ok(Ok(()))) {
         return Some("The database cannot be changed.".to_owned());
     }

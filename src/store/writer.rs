@@ -16,6 +16,7 @@ use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 use tokio::sync::{mpsc, oneshot, watch};
 
@@ -32,6 +33,8 @@ pub struct Writer {
     identity: FileIdentity,
     measured_space: Arc<MeasuredSpace>,
     metrics: Arc<WriterMetrics>,
+    /// Number of failed commits at the last check that succeeded.
+    checked_failures: Arc<AtomicU64>,
     background: Arc<BackgroundJobs>,
 }
 
@@ -121,15 +124,15 @@ impl Writer {
             })
             .map_err(|error| StoreError::Panicked(error.to_string()))?;
         let identity = database.identity().clone();
-        let measured_space = Arc::default();
         let writer = Self {
             tasks,
             table_version,
             task_wakeup,
             failure,
             identity,
-            measured_space,
+            measured_space: Arc::default(),
             metrics,
+            checked_failures: Arc::default(),
             background,
         };
         Ok((writer, thread))
@@ -138,6 +141,23 @@ impl Writer {
     /// Checks that the path of the database still leads to the open file. The writer checks it before each commit.
     pub fn check_file(&self) -> Result<(), StoreError> {
         self.identity.check()
+    }
+
+    /// Checks that changes can be committed. A commit without changes does not use the disk, so after one that failed, this
+    /// writes a page that stays the same.
+    pub async fn check_commit(&self) -> Result<(), StoreError> {
+        let failures = self.metrics.failed_commits.get();
+        let writes = failures != self.checked_failures.load(Ordering::Relaxed);
+        let check = move |tx: &mut Tx<'_>| -> Result<(), StoreError> {
+            if writes {
+                let version: i64 = tx.pragma_query_value(None, "user_version", |row| row.get(0))?;
+                tx.pragma_update(None, "user_version", version)?;
+            }
+            Ok(())
+        };
+        self.run(check).await?;
+        self.checked_failures.store(failures, Ordering::Relaxed);
+        Ok(())
     }
 
     /// Returns the number of bytes that the disk has left for the file; `None` if it is unknown.
