@@ -111,6 +111,8 @@ pub struct Pools {
     pub backups: Pool,
     /// Exports of the organization, which read all of it.
     pub exports: Pool,
+    /// The read of `GET /health`, which a disk may hold up.
+    pub health: Pool,
 }
 
 /// Two at a time, so that one long formula does not hold up the other senders.
@@ -141,11 +143,14 @@ const BACKUPS: Limits =
 const EXPORTS: Limits =
     Limits { permits: 1, queue: 0, queue_of_user: 1, deadline: Duration::from_secs(24 * 60 * 60) };
 
+/// One at a time: each takes well under a millisecond, unless the disk hangs.
+const HEALTH: Limits = Limits { permits: 1, queue: 4096, queue_of_user: 1, deadline: Duration::from_secs(5) };
+
 impl Pools {
     /// Number of reading connections for the pools, in addition to those of ordinary requests: one for each permit of
     /// the pools whose work reads.
     pub const READERS: u32 =
-        (RENDERING.permits + IMAGES.permits + SLOW_READS.permits + EXPORTS.permits) as u32;
+        (RENDERING.permits + IMAGES.permits + SLOW_READS.permits + EXPORTS.permits + HEALTH.permits) as u32;
 }
 
 impl Default for Pools {
@@ -158,6 +163,7 @@ impl Default for Pools {
             slow_reads: Pool::new(SLOW_READS),
             backups: Pool::new(BACKUPS),
             exports: Pool::new(EXPORTS),
+            health: Pool::new(HEALTH),
         }
     }
 }
