@@ -25,3 +25,13 @@ async fn missing_files_are_reported_by_health() {
     std::fs::rename(&elsewhere, server.database()).unwrap();
     server.anonymous().request_outside(Method::GET, "/health").send().await.ok();
 }
+
+#[tokio::test]
+async fn tables_that_cannot_be_read_are_reported_by_health() {
+    let server = TestServer::start().await;
+    let health = async || server.anonymous().request_outside(Method::GET, "/health").send().await;
+    server.sql("ALTER TABLE realm RENAME TO elsewhere").await;
+    health().await.error(503, "SERVICE_UNAVAILABLE", "The database cannot be read.");
+    server.sql("ALTER TABLE elsewhere RENAME TO realm").await;
+    health().await.ok();
+}

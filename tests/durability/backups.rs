@@ -17,7 +17,8 @@ pub fn run(arguments: &[&str]) -> Output {
     run_with(arguments, &[])
 }
 
-fn run_with(arguments: &[&str], variables: &[(&str, &Path)]) -> Output {
+/// Runs a command with these environment variables.
+pub fn run_with(arguments: &[&str], variables: &[(&str, &Path)]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_teamchat"));
     command.args(arguments).stdin(Stdio::null()).env_remove("TEAMCHAT_DB");
     command.envs(variables.iter().copied()).output().unwrap()

@@ -261,7 +261,7 @@ fn commands_that_read_leave_nothing_behind() {
 }
 
 /// Leaves 20 MB of free space in a file.
-const FILL: &str =
+pub const FILL: &str =
     "CREATE TABLE fill (bytes); INSERT INTO fill SELECT zeroblob(5000000) FROM json_each('[1,2,3,4]');
     DROP TABLE fill; PRAGMA wal_checkpoint(TRUNCATE)";
 

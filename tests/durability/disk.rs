@@ -70,13 +70,20 @@ impl Disk {
                 let _absent = std::fs::remove_file(durable);
             }
         }
-        let variables = [
-            ("LD_PRELOAD", &*self.shim),
-            ("SHIM_DATABASE", &self.database()),
-            ("SHIM_DURABLE", &self.path("durable")),
-            ("SHIM_CONTROL", &self.path("control")),
-        ];
+        let durable = self.path("durable");
+        let variables = self.variables();
+        let mut variables = Vec::from(variables.each_ref().map(|(name, path)| (*name, &**path)));
+        variables.push(("SHIM_DURABLE", &durable));
         Server::start_with(&self.database(), &variables)
+    }
+
+    /// The variables with which commands run above this layer.
+    pub fn variables(&self) -> [(&'static str, PathBuf); 3] {
+        [
+            ("LD_PRELOAD", self.shim.clone()),
+            ("SHIM_DATABASE", self.database()),
+            ("SHIM_CONTROL", self.path("control")),
+        ]
     }
 
     /// Makes operations of a kind fail after a number of successes.

@@ -14,6 +14,8 @@ mod disk;
 #[cfg(target_os = "linux")]
 mod faults;
 mod files;
+#[cfg(target_os = "linux")]
+mod findings;
 mod kills;
 mod program;
 #[cfg(target_os = "linux")]

@@ -1,5 +1,5 @@
 /* A layer below SQLite that fails, and that remembers what is on the disk for certain. Loaded into the program with
- * LD_PRELOAD; it concerns the database and its -wal file only.
+ * LD_PRELOAD; it concerns the database and its -wal file, and the size and kind of all file systems.
  *
  *   SHIM_DATABASE  the path of the database
  *   SHIM_DURABLE   a directory: after each sync, the file as it was then. What was not synced is lost in a power cut.
@@ -9,17 +9,28 @@
  *                    full                          writing beyond the end of a file fails
  *                    lie                           a sync succeeds and does nothing
  *                    hang                          reading waits
+ *                    flip                          reading changes a bit
+ *                  Of two kinds, ERRNO is an answer about file systems. They need a processor with 64 bits.
+ *                    free                          the space left, in MiB
+ *                    type                          the kind, as in statfs(2)
  */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -138,14 +149,25 @@ static void wait_to_read(int fd) {
     errno = before;
 }
 
+static void change_what_was_read(int fd, char *bytes, ssize_t length) {
+    char path[4096];
+    int before = errno;
+    if (length > 0 && tracked(fd, path, sizeof path) && fails("flip")) bytes[length - 1] ^= 1;
+    errno = before;
+}
+
 ssize_t read(int fd, void *bytes, size_t length) {
     wait_to_read(fd);
-    return syscall(SYS_read, fd, bytes, length);
+    ssize_t result = syscall(SYS_read, fd, bytes, length);
+    change_what_was_read(fd, bytes, result);
+    return result;
 }
 
 ssize_t pread(int fd, void *bytes, size_t length, off_t at) {
     wait_to_read(fd);
-    return syscall(SYS_pread64, fd, bytes, length, at);
+    ssize_t result = syscall(SYS_pread64, fd, bytes, length, at);
+    change_what_was_read(fd, bytes, result);
+    return result;
 }
 
 ssize_t pread64(int fd, void *bytes, size_t length, off64_t at) { return pread(fd, bytes, length, at); }
@@ -183,3 +205,54 @@ int open64(const char *path, int flags, ...) {
     }
     return open(path, flags | O_LARGEFILE, mode);
 }
+
+/* The registers of a system call: its first two arguments, and its result. */
+#if defined __x86_64__
+#define FIRST gregs[REG_RDI]
+#define SECOND gregs[REG_RSI]
+#define RESULT gregs[REG_RAX]
+#elif defined __aarch64__
+#define FIRST regs[0]
+#define SECOND regs[1]
+#define RESULT regs[0]
+#endif
+
+#ifdef RESULT
+/* The third argument of the calls of this layer. The system ignores it. */
+#define OWN 0x7368696d
+
+/* Answers statfs, which the program calls without the C library. */
+static void answer_statfs(int number, siginfo_t *info, void *context) {
+    (void)number;
+    (void)info;
+    int before = errno;
+    mcontext_t *registers = &((ucontext_t *)context)->uc_mcontext;
+    struct statfs *found = (struct statfs *)registers->SECOND;
+    long result = syscall(SYS_statfs, registers->FIRST, found, OWN);
+    registers->RESULT = result < 0 ? -errno : 0;
+    if (result == 0) {
+        long long unit = found->f_frsize != 0 ? found->f_frsize : found->f_bsize;
+        if (fails("free")) found->f_bavail = ((long long)errno << 20) / unit;
+        if (fails("type")) found->f_type = errno;
+    }
+    errno = before;
+}
+
+/* Has the system ask this layer for each statfs. */
+__attribute__((constructor)) static void trap_statfs(void) {
+    struct sigaction action = {.sa_sigaction = answer_statfs, .sa_flags = SA_SIGINFO};
+    struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_statfs, 0, 3),
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[2])),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, OWN, 1, 0),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog program = {.len = sizeof code / sizeof *code, .filter = code};
+    sigaction(SIGSYS, &action, NULL);
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0) {
+        perror("statfs cannot be answered");
+    }
+}
+#endif

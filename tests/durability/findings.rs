@@ -1,0 +1,156 @@
+//! Health, status, doctor and commands on disks that are full, of an unfit kind, or fail.
+
+use crate::backups::{error_of, json_of, run, run_with, text};
+use crate::checks::{FILL, change};
+use crate::disk::{Disk, EIO};
+use crate::program::{Person, Server};
+use serde_json::{Value, json};
+use std::path::Path;
+
+/// The status and the message of `GET /health`.
+async fn health(server: &Server) -> (u16, String) {
+    let answer = reqwest::get(format!("{}/health", server.origin)).await.unwrap();
+    let status = answer.status().as_u16();
+    let answer: Value = answer.json().await.unwrap();
+    (status, answer["msg"].as_str().unwrap_or_default().to_owned())
+}
+
+async fn send(person: &Person, server: &Server) -> u16 {
+    let message = json!({"type": "direct", "to": [person.user_id], "content": "a message"});
+    person.request(&server.origin, "POST", "/messages", &message).await.unwrap().0
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn health_names_what_the_disk_refuses() {
+    let disk = Disk::new();
+    let owner = Person::create(&disk.database(), "owner", "owner");
+    let server = disk.start();
+    assert_eq!(health(&server).await.0, 200);
+    disk.fail("free", 0, 15);
+    assert_eq!(health(&server).await, (503, "The disk is full.".to_owned()));
+    let asked = run(&["health", "--url", &server.origin]);
+    let said = format!("error: {} answers with status 503: The disk is full.\n", server.origin);
+    assert_eq!((asked.status.code(), String::from_utf8(asked.stderr).unwrap()), (Some(1), said));
+    disk.fail("free", 0, 16);
+    assert_eq!(health(&server).await.0, 200);
+
+    disk.fail("write", 0, EIO);
+    assert_eq!(send(&owner, &server).await, 503);
+    for _ in 0..2 {
+        assert_eq!(health(&server).await, (503, "The database cannot be changed.".to_owned()));
+    }
+    disk.heal();
+    assert_eq!(health(&server).await.0, 200, "without another change");
+
+    let hanging = loop {
+        // After a change, a connection reads its pages again.
+        assert_eq!(send(&owner, &server).await, 200);
+        disk.fail("hang", 0, EIO);
+        let answer = health(&server).await;
+        if answer.0 != 200 {
+            break answer;
+        }
+        disk.heal();
+    };
+    // Work in the background may hold up the writer, too.
+    let expected = ["The database cannot be read.", "The database cannot be changed."];
+    assert!(hanging.0 == 503 && expected.contains(&hanging.1.as_str()), "{hanging:?}");
+    disk.heal();
+    while health(&server).await.0 != 200 {}
+}
+
+/// Runs `doctor`, and returns the level and the texts of one test.
+fn examine(disk: &Disk, check: &str) -> (String, String) {
+    let db = disk.database();
+    let folder = db.parent().unwrap();
+    let variables = disk.variables();
+    let variables = variables.each_ref().map(|(name, path)| (*name, &**path));
+    let doctor = ["doctor", "--json", "--web-push", "off", "--backup-to", text(folder), "--db", text(&db)];
+    let output = run_with(&doctor, &variables);
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{output:?}"));
+    let found = report["checks"].as_array().unwrap().iter().find(|found| found["check"] == check);
+    let found = found.unwrap_or_else(|| panic!("{check}: {report}"));
+    let text = |name: &str| found[name].as_str().unwrap_or_default();
+    (text("level").to_owned(), format!("{}; {}", text("what"), text("do")))
+}
+
+#[test]
+fn doctor_names_little_space_and_unfit_file_systems() {
+    let disk = Disk::new();
+    Person::create(&disk.database(), "owner", "owner");
+    for (mib, level, remedy) in [
+        (255, "problem", "free some space: uploads are refused below 256 MiB, and most changes below 64 MiB"),
+        (256, "warning", "free some space, or move it to a larger disk"),
+        (1023, "warning", "free some space, or move it to a larger disk"),
+        (1024, "ok", ""),
+    ] {
+        disk.fail("free", 0, mib);
+        for check in ["disk", "disk of backups"] {
+            let (found, words) = examine(&disk, check);
+            let is_named = words.contains(&format!(" has {mib} MiB of ")) && words.ends_with(remedy);
+            assert!(found == level && is_named, "{mib} MiB: {found} {check} {words}");
+        }
+    }
+    // As in statfs(2).
+    for (kind, level, expected) in [
+        (0x6969, "problem", "the database is on NFS; its locks are not reliable over a network"),
+        (0x0102_1997, "problem", "the database is on 9p; its locks are not reliable over a network"),
+        (0x0102_1994, "warning", "the database is on tmpfs, in memory; it is lost when the machine stops"),
+        (0x794C_7630, "warning", "the database is on overlay; it is lost with the container"),
+        (0x6573_5546, "warning", "the database is on FUSE; make sure that it is a disk of this machine"),
+        (0xEF53, "ok", "the database is on a disk of this machine"),
+    ] {
+        disk.fail("type", 0, kind);
+        let (found, words) = examine(&disk, "file system");
+        assert!(found == level && words.starts_with(expected), "{kind:#x}: {found} {words}");
+    }
+}
+
+#[test]
+fn the_status_says_what_is_refused_for_lack_of_space() {
+    let disk = Disk::new();
+    let db = disk.database();
+    Person::create(&db, "owner", "owner");
+    let _server = disk.start();
+    let warnings = || json_of(&["status", "--db", text(&db)])["warnings"].to_string();
+    for (mib, expected) in [
+        (63, "The disk has 63 MiB left, and changes are refused: free some space, or move the database"),
+        (255, "The disk has 255 MiB left, and uploads are refused: free some space, or move the database"),
+        (1023, "The disk has 1023 MiB left: free some space, or move the database"),
+    ] {
+        disk.fail("free", 0, mib);
+        // Ample space of a moment ago still counts.
+        while !warnings().contains(expected) {}
+    }
+    disk.fail("free", 0, 1024);
+    assert!(!warnings().contains("MiB left"), "{}", warnings());
+}
+
+#[test]
+fn commands_that_need_space_refuse_before_they_write() {
+    let disk = Disk::new();
+    let db = disk.database();
+    Person::create(&db, "owner", "owner");
+    change(&db, FILL);
+    let variables = disk.variables();
+    let variables = variables.each_ref().map(|(name, path)| (*name, &**path));
+    let out = db.with_file_name("out.zst");
+    let names = || {
+        let entries = std::fs::read_dir(db.parent().unwrap()).unwrap();
+        entries.map(|entry| entry.unwrap().file_name()).collect::<std::collections::BTreeSet<_>>()
+    };
+    let size = |path: &Path| std::fs::metadata(path).unwrap().len();
+    let (before, full) = (names(), size(&db));
+    disk.fail("free", 0, 30);
+    let refused = error_of(&["compact", "--db", text(&db)], &variables);
+    let expected = format!("the disk has 30 MiB left, and rewriting the file takes {} MiB", (full * 2) >> 20);
+    assert!(refused.contains(&expected), "{refused}");
+    let refused = error_of(&["backup", "--db", text(&db), text(&out)], &variables);
+    assert!(refused.contains(": the disk has 30 MiB left, and the backup needs "), "{refused}");
+    assert_eq!((size(&db), out.exists()), (full, false));
+    disk.heal();
+    assert!(run_with(&["compact", "--db", text(&db)], &variables).status.success());
+    assert!(size(&db) < full / 2);
+    let left: Vec<_> = names().difference(&before).cloned().collect();
+    assert!(left.iter().all(|name| name == "control"), "{left:?}");
+}
