@@ -135,9 +135,7 @@ pub(super) fn read<'r>(
         let keys = identities.0.iter().map(|key| key as &dyn age::Identity);
         let decryptor = Decryptor::new(input).map_err(|error| BackupError::damaged(path, error))?;
         if decryptor.is_scrypt() {
-            let msg =
-                "it is encrypted with a passphrase; decrypt it with `age --decrypt`, and restore the result";
-            return Err(BackupError::Key(msg.to_owned()));
+            return Err(encrypted_otherwise("with a passphrase"));
         }
         if identities.is_empty() {
             let msg = "the backup is encrypted; name the file of its private key with --identity";
@@ -160,14 +158,21 @@ pub(super) fn read<'r>(
     if start.starts_with(SQLITE) {
         return Ok(input);
     }
-    let why = if start.starts_with(ARMORED_AGE) {
-        "it is encrypted as text; decrypt it with `age --decrypt`, and restore the result"
-    } else if start.is_empty() {
+    if start.starts_with(ARMORED_AGE) {
+        return Err(encrypted_otherwise("as text"));
+    }
+    let why = if start.is_empty() {
         "it is empty"
     } else {
         "it is neither a backup of teamchat nor an SQLite file"
     };
     Err(BackupError::damaged(path, why))
+}
+
+/// The refusal of a backup that the program `age` has encrypted in a way that this one does not read.
+fn encrypted_otherwise(how: &str) -> BackupError {
+    let remedy = "decrypt it with `age --decrypt`, and restore the result";
+    BackupError::Key(format!("the backup is encrypted {how}; {remedy}"))
 }
 
 /// Returns the first bytes, and the input with them.
