@@ -10,8 +10,8 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 /// An identity of age, and its recipient. It encrypts test data only.
-const IDENTITY: &str = "AGE-SECRET-KEY-1GFPYYSJZGFPYYSJZGFPYYSJZGFPYYSJZGFPYYSJZGFPYYSJZGFPQ4EGAEX";
-const OTHER_IDENTITY: &str = "AGE-SECRET-KEY-184JMZMVQH3E6U0PSL869004Y3U2NYV7R30EU99CSEDNPH02YUVFSZW44VU";
+pub const IDENTITY: &str = "AGE-SECRET-KEY-1GFPYYSJZGFPYYSJZGFPYYSJZGFPYYSJZGFPYYSJZGFPYYSJZGFPQ4EGAEX";
+pub const OTHER_IDENTITY: &str = "AGE-SECRET-KEY-184JMZMVQH3E6U0PSL869004Y3U2NYV7R30EU99CSEDNPH02YUVFSZW44VU";
 
 pub fn run(arguments: &[&str]) -> Output {
     run_with(arguments, &[])
@@ -63,7 +63,8 @@ fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
         .collect()
 }
 
-async fn send(person: &Person, origin: &str, content: &str) -> i64 {
+/// Sends a message to the sender. Returns its id.
+pub async fn send(person: &Person, origin: &str, content: &str) -> i64 {
     let message = json!({"type": "direct", "to": [person.user_id], "content": content});
     person.ask(origin, "POST", "/messages", &message).await.unwrap()["id"].as_i64().unwrap()
 }

@@ -2,6 +2,8 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
 #[cfg(target_os = "linux")]
+mod archives;
+#[cfg(target_os = "linux")]
 mod backups;
 #[path = "../api/harness/budget.rs"]
 mod budget;
