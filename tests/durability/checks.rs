@@ -6,6 +6,7 @@ use rusqlite::Connection;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::process::Output;
 
 #[expect(clippy::disallowed_methods, reason = "changes the file behind the program's back")]
 pub fn change(db: &Path, sql: &str) {
@@ -177,6 +178,28 @@ async fn each_broken_rule_is_found_and_what_is_derived_is_repaired() {
     }
     let all: BTreeSet<&str> = teamchat::domain::integrity::names().into_iter().collect();
     assert_eq!(seen, all, "each check is broken");
+}
+
+#[tokio::test]
+async fn a_file_that_a_server_has_open_is_not_repaired() {
+    let folder = tempfile::tempdir().unwrap();
+    let db = populated(folder.path()).await;
+    change(&db, "UPDATE upload_state SET space_used = 7");
+    let server = Server::start(&db);
+    let check = || {
+        let Output { status, stdout, stderr } = run(&["check", "--db", text(&db)]);
+        (status.code(), String::from_utf8(stdout).unwrap(), String::from_utf8(stderr).unwrap())
+    };
+    let found = check();
+    let hint = "`teamchat check --repair` repairs some of these problems; make a backup first.\n";
+    assert!(found.1.starts_with("space_used: "), "{found:?}");
+    assert_eq!((found.0, found.2.as_str()), (Some(1), hint));
+    let refused = error_of(&["check", "--repair", "--db", text(&db)], &[]);
+    assert_eq!(refused, "error: the server is running; stop it before you repair the file\n");
+    assert_eq!(check(), found, "nothing was repaired");
+    server.kill();
+    let repaired = run(&["check", "--repair", "--db", text(&db)]);
+    assert!(repaired.status.success(), "{repaired:?}");
 }
 
 #[tokio::test]
