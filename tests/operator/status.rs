@@ -4,7 +4,9 @@ use crate::authority::{Authority, NAME};
 use crate::doctor::examine;
 use crate::program::{Serving, command, create_owner, words};
 use serde_json::{Value, json};
+use std::io::{BufRead, BufReader};
 use std::path::Path;
+use std::process::Stdio;
 
 /// The status of the server in a folder.
 fn status(folder: &Path) -> Value {
@@ -39,6 +41,50 @@ pub fn value(metrics: &str, name: &str) -> f64 {
 fn has_warning(status: &Value, parts: &[&str]) -> bool {
     let warnings = status["warnings"].as_array().unwrap().iter().map(|warning| warning.as_str().unwrap());
     warnings.into_iter().any(|warning| parts.iter().all(|part| warning.contains(part)))
+}
+
+#[test]
+fn the_status_is_repeated_until_its_end() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    create_owner(folder);
+    let mut watch = command(&["status", "--watch", "--json", "--db"]);
+    let mut watch = watch.arg(folder.join("chat.sqlite")).stdout(Stdio::piped()).spawn().unwrap();
+    let lines = BufReader::new(watch.stdout.take().unwrap()).lines();
+    let mut shown = lines.map(|line| serde_json::from_str::<Value>(&line.unwrap()).unwrap());
+    assert_eq!(shown.next().unwrap()["running"], false);
+    let serving = Serving::start(folder, &["--listen", "127.0.0.1:0"]);
+    let running = shown.find(|status| status["running"] == true).unwrap();
+    assert_eq!(running["address"].as_str(), Some(&*serving.origin()));
+    watch.kill().unwrap();
+    watch.wait().unwrap();
+    serving.stop();
+}
+
+#[tokio::test]
+async fn the_messages_of_the_last_hour_are_counted() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let ada = create_owner(folder);
+    let serving = Serving::start(folder, &["--listen", "127.0.0.1:0"]);
+    let (url, to) = (format!("{}/api/v1/messages", serving.origin()), format!("[{}]", ada["user_id"]));
+    let client = reqwest::Client::new();
+    for _ in 0..78 {
+        let message = [("type", "direct"), ("to", to.as_str()), ("content", "hello")];
+        let request = client.post(&url).basic_auth("ada@example.com", ada["api_key"].as_str());
+        assert_eq!(request.form(&message).send().await.unwrap().status(), 200);
+    }
+    serving.stop();
+    let older =
+        "UPDATE message SET timestamp = timestamp - 3600 WHERE id <= (SELECT max(id) - ?1 FROM message)";
+    for (newer, rate) in [(78, "1.3"), (60, "1.0"), (6, "0.1"), (5, "0.0")] {
+        rusqlite::Connection::open(folder.join("chat.sqlite")).unwrap().execute(older, [newer]).unwrap();
+        let status = status(folder);
+        assert_eq!(status["messages_in_hour"], newer);
+        let line =
+            format!(", {} in the last day, {rate} a minute in the last hour\n", status["messages_in_day"]);
+        assert!(screen(folder).contains(&line), "{line}: {}", screen(folder));
+    }
 }
 
 #[tokio::test]
