@@ -107,6 +107,24 @@ async fn people_are_warned_before_their_own_quota_is_used_up() {
 }
 
 #[tokio::test]
+async fn the_status_names_five_people_whose_quota_is_almost_used_up() {
+    let options = Options { upload_quota_per_person_mib: Some(20), ..Options::default() };
+    let server = TestServer::start_with(options).await;
+    let people = server.crowd(7).await;
+    let named: Vec<String> = (0..5).map(|number| format!("person{number}@example.com (90 %)")).collect();
+    for (number, client) in people.iter().enumerate() {
+        upload(client, "file", b"x").await;
+        server.sql("UPDATE attachment SET size = 18 << 20").await;
+        let all = named[..named.len().min(number + 1)].join(", ");
+        let more = if number < 5 { String::new() } else { format!(" and {} more", number - 4) };
+        let expected =
+            format!("The upload quota of {all}{more} is almost used up: ask them to delete old files");
+        let warnings = server.command(Command::Status).await["warnings"].to_string();
+        assert!(warnings.contains(&expected), "{expected}: {warnings}");
+    }
+}
+
+#[tokio::test]
 async fn members_are_warned_of_their_share_and_administrators_have_none() {
     let options =
         Options { max_file_upload_size_mib: Some(1), upload_quota_mib: Some(80), ..Options::default() };

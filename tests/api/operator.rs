@@ -1,10 +1,13 @@
 //! Commands of the operator on accounts, the organization and the status, with the server running and stopped.
 
-use crate::harness::TestServer;
+use crate::harness::{START, TestServer};
 use crate::program::{Serving, run};
 use serde_json::{Value, json};
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicI64;
 use teamchat::commands::Command;
+use teamchat::types::timestamp;
 
 /// Runs a command that succeeds, and returns its JSON.
 fn done(db: &Path, arguments: &[&str]) -> Value {
@@ -246,6 +249,21 @@ async fn the_status_warns_of_many_failed_logins() {
     assert!(warnings().await.contains(expected), "{}", warnings().await);
     server.clock.advance(24 * 60 * 60 + 1);
     assert!(!warnings().await.contains("logins failed"), "{}", warnings().await);
+}
+
+/// A server does not start with a certificate that has ended, but may run until its end.
+#[tokio::test]
+async fn the_status_warns_of_a_certificate_that_has_ended() {
+    let server = TestServer::start().await;
+    let end = START + 60;
+    server.app().certificate_end.set(Arc::new(AtomicI64::new(end))).unwrap();
+    for word in ["ends", "ended"] {
+        let warnings = server.command(Command::Status).await["warnings"].to_string();
+        let expected =
+            format!("The certificate {word} at {}: replace its files, or look into the log", timestamp(end));
+        assert!(warnings.contains(&expected), "{warnings}");
+        server.clock.advance(60);
+    }
 }
 
 /// The account is gone for others, and the content stays.
