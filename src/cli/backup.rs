@@ -157,10 +157,12 @@ impl RestoreCommand {
 }
 
 /// The effects of a restored file, for people.
-const CONSEQUENCES: [&str; 5] = [
+const CONSEQUENCES: [&str; 7] = [
     "After the next start:",
     "- Messages, files and accounts that are newer than the backup are lost, even if a client still shows them.",
     "- Every client registers again automatically, and shows the content of the restored file.",
+    "- Push notifications and emails that were waiting are not sent. Scheduled messages that are more than ten minutes",
+    "  late fail, and late reminders are sent.",
     "- Passwords, API keys and sessions have the state of the backup: later ones are lost, and ones that were revoked",
     "  after the backup work again. Review `teamchat user list`.",
 ];

@@ -148,7 +148,16 @@ async fn a_backup_of_a_running_server_is_restored_after_its_file_was_lost() {
     let mut command = Command::new(env!("CARGO_BIN_EXE_teamchat"));
     let output = command.args(["restore", "--db", text(&elsewhere), "-"]).stdin(input).output().unwrap();
     let printed = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success() && printed.contains("Every client registers again"), "{output:?}");
+    assert!(output.status.success(), "{output:?}");
+    for consequence in [
+        "newer than the backup are lost",
+        "Every client registers again",
+        "notifications and emails that were waiting are not sent",
+        "late fail, and late reminders are sent",
+        "after the backup work again. Review `teamchat user list`",
+    ] {
+        assert!(printed.contains(consequence), "{consequence}: {printed}");
+    }
     let server = Server::start(&elsewhere);
     assert_eq!(contents(&owner, &server.origin).await, ["one", "two"]);
 }
