@@ -181,6 +181,30 @@ async fn a_certificate_is_issued_kept_and_renewed() {
     serving.stop();
 }
 
+#[tokio::test]
+async fn names_share_a_certificate_and_a_further_name_gets_another() {
+    const FURTHER: &str = "www.example.net";
+    let Some(pebble) = Pebble::start(json!({})).await else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let serving = pebble.serve(folder.path(), &[NAME], &pebble.tls_port);
+    let first = pebble.issued(&serving, None).await;
+    serving.stop();
+    let serving = pebble.serve(folder.path(), &[NAME, FURTHER], &pebble.tls_port);
+    let second = pebble.issued(&serving, Some(&first)).await;
+    let mut roots = RootCertStore::empty();
+    roots.add(pebble.root().await.unwrap()).unwrap();
+    for name in [NAME, FURTHER] {
+        let stream = connect(roots.clone(), address_of(&serving.origin()), name, &[]).await.unwrap();
+        assert_eq!(stream.get_ref().1.peer_certificates().unwrap()[0], second, "{name}");
+    }
+    serving.stop();
+    // A name less is no reason for an order.
+    let serving = pebble.serve(folder.path(), &[NAME], &pebble.tls_port);
+    assert_eq!(pebble.issued(&serving, None).await, second);
+    let logged = serving.stop();
+    assert_eq!(logged.matches("a certificate was issued").count(), 2, "{logged}");
+}
+
 /// Polls that wait meanwhile are answered on their connections.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_renewal_ends_no_waiting_poll() {
