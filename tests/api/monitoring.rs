@@ -144,6 +144,17 @@ async fn metrics_follow_polls_and_refusals() {
         open = until_it_waits => open,
     };
     assert!(open >= 1.0, "{open}");
+    // The queue acknowledges nothing.
+    let to = format!("[{}]", ada["user_id"]);
+    for _ in 0..3 {
+        let message = [("type", "direct"), ("to", to.as_str()), ("content", "hello")];
+        let send = client.post(format!("{url}/api/v1/messages")).basic_auth("ada@example.com", key);
+        assert_eq!(send.form(&message).send().await.unwrap().status(), 200);
+    }
+    let waiting = text(&metrics).await.1;
+    for name in ["teamchat_event_log_events", "teamchat_queue_lag_events"] {
+        assert!(value(&waiting, name) >= 3.0, "{name}: {waiting}");
+    }
     for _ in 0..6 {
         let form = [("username", "ada@example.com"), ("password", "wrong")];
         client.post(format!("{url}/api/v1/fetch_api_key")).form(&form).send().await.unwrap();

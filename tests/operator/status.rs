@@ -195,6 +195,46 @@ async fn the_end_of_the_certificate_is_shown() {
     }
 }
 
+/// The page about monitoring lists each metric that a server serves, once, and no other.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn the_page_lists_all_metrics() {
+    /// Metrics that follow the first delivery.
+    const LATER: [&str; 2] =
+        ["teamchat_mail_last_success_timestamp_seconds", "teamchat_push_last_success_timestamp_seconds"];
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    create_owner(folder);
+    let waiting = "INSERT INTO outgoing_mail (kind, recipient, letter, created, expires, next_try)
+         VALUES ('digest', 'ada@example.com', '{}', 0, 4000000000, 4000000000);
+         INSERT INTO push_subscription (id, user_id, shows_content, origin)
+         SELECT 1, user_id, 0, '' FROM user WHERE delivery_email = 'ada@example.com';
+         INSERT INTO push_notification (subscription_id, tag, message_ids, queued, next_try)
+         VALUES (1, 'a', x'', 0, 4000000000)";
+    rusqlite::Connection::open(folder.join("chat.sqlite")).unwrap().execute_batch(waiting).unwrap();
+    let certificate = Authority::new().issue(folder, &[NAME], 90);
+    let to = folder.join("backups");
+    std::fs::create_dir(&to).unwrap();
+    let listen = ["--listen", "127.0.0.1:0", "--metrics", "127.0.0.1:0", "--backup-to", to.to_str().unwrap()];
+    let mail = ["--smtp-url", "smtp://127.0.0.1:9?tls=none", "--mail-from", "chat@example.com"];
+    let push =
+        ["--push-bouncer", "http://127.0.0.1:9", "--push-org-id", "an id", "--push-org-key", "a secret"];
+    let serving = Serving::start(folder, &[&listen[..], &mail, &push, &certificate.flags()].concat());
+    let served = metrics(&serving, "teamchat_backup_last_success_timestamp_seconds").await;
+    serving.stop();
+    let families = served.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split(' ').next());
+    let mut expected: Vec<&str> = families.chain(LATER).collect();
+    expected.sort_unstable();
+    let page = include_str!("../../docs/monitoring.md");
+    let table =
+        page.split("| Metrics | Description |\n|---|---|\n").nth(1).unwrap().split("\n\n").next().unwrap();
+    let cells = table.lines().map(|row| row.split('|').nth(1).unwrap());
+    let mut listed: Vec<&str> =
+        cells.flat_map(|cell| cell.split(',')).map(|name| name.trim().trim_matches('`')).collect();
+    listed.sort_unstable();
+    assert_eq!(listed, expected);
+}
+
 #[tokio::test]
 async fn quotas_of_uploads_are_warnings_and_metrics() {
     let folder = tempfile::tempdir().unwrap();
