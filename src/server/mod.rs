@@ -444,18 +444,23 @@ async fn maintain(app: Arc<App>, mut stopped: watch::Receiver<bool>) {
                 if let Err(error) = app.writer.check_file() {
                     tracing::error!(%error, "stop the server and restore the file");
                 }
-                if app.options.is_replicated && app.writer.log_size() > MAX_REPLICATED_LOG {
-                    tracing::warn!("the log of the database has become large: does the program that replicates it run?");
-                    if let Err(error) = app.writer.checkpoint().await {
-                        tracing::warn!(%error, "the log was not copied to the file");
-                    }
-                }
+                limit_replicated_log(&app).await;
                 events::run_maintenance(&app.hub, &app.writer, &app.clock).await;
                 if let Err(error) = audit::prune_old(&app).await {
                     tracing::warn!(%error, "the audit log was not pruned");
                 }
             }
             _ = stopped.changed() => return,
+        }
+    }
+}
+
+/// Empties the log of the database if it has become large although another program is to empty it.
+pub async fn limit_replicated_log(app: &App) {
+    if app.options.is_replicated && app.writer.log_size() > MAX_REPLICATED_LOG {
+        tracing::warn!("the log of the database has become large: does the program that replicates it run?");
+        if let Err(error) = app.writer.checkpoint().await {
+            tracing::warn!(%error, "the log was not copied to the file");
         }
     }
 }

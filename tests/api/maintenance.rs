@@ -6,6 +6,7 @@ use serde_json::json;
 use teamchat::app::{Options, Overrides};
 use teamchat::commands::Command;
 use teamchat::scheduler;
+use teamchat::server::limit_replicated_log;
 
 /// Seconds after which the space is measured again.
 const INTERVAL: i64 = 10 * 60;
@@ -449,4 +450,30 @@ async fn the_growth_of_the_last_30_days_says_how_long_the_disk_lasts() {
     assert!(growth > 0, "{grown}");
     assert_eq!(number("growth_bytes_per_day"), growth);
     assert_eq!(number("days_until_disk_full"), number("disk_free_bytes") / growth);
+}
+
+/// Without a program that replicates it, the log does not fill the disk.
+#[cfg(unix)]
+#[tokio::test]
+async fn a_log_that_another_program_replicates_is_emptied_from_a_gib_on() {
+    let server = TestServer::start_with(Options { is_replicated: true, ..Options::default() }).await;
+    let ada = server.member("ada").await;
+    let log = server.database().with_extension("sqlite-wal");
+    let size = || std::fs::metadata(&log).unwrap().len();
+    let send = async || {
+        let message = json!({"type": "direct", "to": [ada.user_id], "content": "hello"});
+        ada.post("/messages", message).await.ok();
+    };
+    send().await;
+    let before = size();
+    limit_replicated_log(server.app()).await;
+    send().await;
+    assert!(size() > before, "a log that is emptied starts from its beginning");
+    // Zeros at its end are no part of it, and take no space.
+    std::fs::File::options().write(true).open(&log).unwrap().set_len((1 << 30) + 1).unwrap();
+    // A read that goes on puts it off.
+    while size() > 16 << 20 {
+        limit_replicated_log(server.app()).await;
+        send().await;
+    }
 }
