@@ -581,7 +581,7 @@ fn a_database_that_this_user_cannot_write_is_named() {
     }
     let examined = Examined::of(&doctor.output().unwrap());
     mode(folder, 0o755);
-    for place in [folder, &db] {
+    for place in [folder, db.as_path()] {
         let found = format!("user {user} cannot write {}: ", place.display());
         let remedy = format!("run the server and its commands as user {owner}, on a disk that is writable");
         examined.expect("problem", "permissions", &[&found, &remedy]);
