@@ -9,10 +9,15 @@ pub struct Members {
     properties: Map<String, Value>,
     required: Vec<Value>,
     /// The schema of other members, if there can be any.
-    pub additional: Option<Value>,
+    additional: Option<Value>,
 }
 
 impl Members {
+    /// Members of any names, with one schema.
+    pub fn of_any_name(schema: Value) -> Self {
+        Self { additional: Some(schema), ..Self::default() }
+    }
+
     /// Adds a member.
     pub fn add(&mut self, name: &str, schema: Value, is_required: bool) {
         self.properties.insert(name.to_owned(), schema);

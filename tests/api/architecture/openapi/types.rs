@@ -355,8 +355,7 @@ impl Types {
                 return vec![self.permissions(permission, value, true)];
             }
             ("BTreeMap" | "Map", [_, value]) => {
-                let additional = Some(self.schema(value, module, usage));
-                return vec![Members { additional, ..Members::default() }];
+                return vec![Members::of_any_name(self.schema(value, module, usage))];
             }
             ("Settings", _) => {
                 let [permission, value] =
