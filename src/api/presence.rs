@@ -70,10 +70,11 @@ fn get_user_presence(read: &Read<'_, User>, params: UserParams) -> ApiResult<Rep
         return Err(ApiError::bad_request("Presence is not supported for bot users."));
     }
     let is_hidden = realm::settings::PRESENCE_DISABLED.get(read)?;
-    let presence = if is_hidden { None } else { presence::load(read, user.user_id)? };
+    let time = read.app.clock.seconds();
+    let presence = if is_hidden { None } else { presence::load(read, user.user_id, time)? };
     let presence = presence.ok_or_else(|| ApiError::bad_request(format!("No presence data for {name}")))?;
     let (status, timestamp) = presence.status();
-    let is_offline = read.app.clock.seconds() - timestamp > PRESENCE_OFFLINE_THRESHOLD_SECONDS;
+    let is_offline = time - timestamp > PRESENCE_OFFLINE_THRESHOLD_SECONDS;
     let now = if is_offline { "offline" } else { status };
     let aggregated = ClientPresence { status: now, timestamp };
     let presence = ClientPresences { aggregated, website: ClientPresence { status, timestamp } };

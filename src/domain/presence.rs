@@ -48,6 +48,17 @@ impl Times {
             last_connected: self.last_connected.min(limit),
         }
     }
+
+    /// Returns the times of a user who is offline at `now`.
+    fn offline(self, now: i64) -> Self {
+        let since = now - PRESENCE_OFFLINE_THRESHOLD_SECONDS - 1;
+        // Early enough before the last connection that the legacy status is "idle".
+        let inactive_since = since - ACTIVE_BEFORE_CONNECTED_SECONDS - 1;
+        Self {
+            last_active: self.last_active.map(|active| active.min(inactive_since)),
+            last_connected: self.last_connected.min(since),
+        }
+    }
 }
 
 /// A person's presence.
@@ -66,6 +77,15 @@ pub struct Presence {
 }
 
 impl Presence {
+    /// Returns the presence at `now`. Times far beyond it are of a clock that was wrong: the user is offline until a client
+    /// reports again.
+    fn at(mut self, now: i64) -> Self {
+        if self.times.last_connected > now + PRESENCE_OFFLINE_THRESHOLD_SECONDS {
+            self.times = self.times.offline(now);
+        }
+        self
+    }
+
     /// Returns the modern format.
     pub fn modern(&self) -> ModernPresence {
         let active_timestamp = self.times.last_active.unwrap_or(self.date_joined);
@@ -144,7 +164,7 @@ fn apply_report(before: Option<Times>, status: Status, now: i64) -> Option<Prese
 
 /// True if a report would change anything. Lets the caller skip the job of the writer.
 pub fn would_change(connection: &Connection, user_id: UserId, status: Status, now: i64) -> ApiResult<bool> {
-    let before = load(connection, user_id)?.map(|presence| presence.times);
+    let before = load(connection, user_id, now)?.map(|presence| presence.times);
     Ok(apply_report(before, status, now).is_some()
         && user_settings::PRESENCE_ENABLED.get(connection, user_id)?)
 }
@@ -154,7 +174,7 @@ pub fn report(tx: &mut Tx<'_>, user_id: UserId, status: Status) -> ApiResult<()>
     if !user_settings::PRESENCE_ENABLED.get(tx, user_id)? {
         return Ok(());
     }
-    let before = load(tx, user_id)?.map(|presence| presence.times);
+    let before = load(tx, user_id, tx.now())?.map(|presence| presence.times);
     let Some(update) = apply_report(before, status, tx.now()) else { return Ok(()) };
     save(tx, user_id, update.times)?;
     if update.came_online { emit(tx, user_id) } else { Ok(()) }
@@ -167,22 +187,15 @@ pub fn visibility_changed(tx: &mut Tx<'_>, user_id: UserId, is_visible: bool) ->
         save(tx, user_id, Times { last_active: Some(now), last_connected: now })?;
         return emit(tx, user_id);
     }
-    let Some(before) = load(tx, user_id)? else { return Ok(()) };
-    let offline_since = now - PRESENCE_OFFLINE_THRESHOLD_SECONDS - 1;
-    // Early enough before the last connection that the legacy status is "idle".
-    let inactive_since = offline_since - ACTIVE_BEFORE_CONNECTED_SECONDS - 1;
-    let times = Times {
-        last_active: before.times.last_active.map(|active| active.min(inactive_since)),
-        last_connected: before.times.last_connected.min(offline_since),
-    };
-    save(tx, user_id, times)?;
+    let Some(before) = load(tx, user_id, now)? else { return Ok(()) };
+    save(tx, user_id, before.times.offline(now))?;
     emit(tx, user_id)
 }
 
 /// Emits a recent presence to users who can access the person from now on.
 pub fn introduce(tx: &mut Tx<'_>, user_id: UserId, to: &RoaringBitmap) -> ApiResult<()> {
     let since = tx.now() - DEFAULT_HISTORY_DAYS * SECONDS_PER_DAY;
-    match load(tx, user_id)? {
+    match load(tx, user_id, tx.now())? {
         Some(presence) if presence.times.last_connected >= since => emit_to(tx, user_id, to.clone()),
         _ => Ok(()),
     }
@@ -272,11 +285,11 @@ pub fn list(
         });
     }
     let has_some = query.last_update_id.is_some_and(|id| id > 0);
-    let since =
-        if has_some { 0 } else { (milliseconds / 1000).saturating_sub(days.saturating_mul(SECONDS_PER_DAY)) };
+    let now = milliseconds / 1000;
+    let since = if has_some { 0 } else { now.saturating_sub(days.saturating_mul(SECONDS_PER_DAY)) };
     let after = query.last_update_id.unwrap_or(-1);
     // 0 days is how clients ask for no presences.
-    let rows = if days == 0 { Vec::new() } else { list_changed(connection, after, since)? };
+    let rows = if days == 0 { Vec::new() } else { list_changed(connection, after, since, now)? };
     let accessible = Accessible::to(connection, caller)?;
     let entry = |presence: &Presence| {
         if query.is_slim {
@@ -352,7 +365,7 @@ fn emit(tx: &mut Tx<'_>, user_id: UserId) -> ApiResult<()> {
 
 /// Emits a user's current presence to `audience`, unless the organization has presence disabled.
 fn emit_to(tx: &mut Tx<'_>, user_id: UserId, audience: RoaringBitmap) -> ApiResult<()> {
-    let Some(presence) = load(tx, user_id)? else { return Ok(()) };
+    let Some(presence) = load(tx, user_id, tx.now())? else { return Ok(()) };
     if realm::settings::PRESENCE_DISABLED.get(tx)? {
         return Ok(());
     }
@@ -386,24 +399,29 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Presence> {
     })
 }
 
-/// Loads a person's presence; `None` if no client has reported.
-pub fn load(connection: &Connection, user_id: UserId) -> rusqlite::Result<Option<Presence>> {
+/// Loads a person's presence at `now`; `None` if no client has reported.
+pub fn load(connection: &Connection, user_id: UserId, now: i64) -> rusqlite::Result<Option<Presence>> {
     connection
         .prepare_cached(&format!(
             "SELECT {COLUMNS} FROM presence JOIN user USING (user_id) WHERE presence.user_id = ?1"
         ))?
-        .query_row([user_id], read)
+        .query_row([user_id], |row| Ok(read(row)?.at(now)))
         .optional()
 }
 
-/// Lists the presences of active people that changed after an update, if last connected since a time.
-fn list_changed(connection: &Connection, after: i64, since: i64) -> rusqlite::Result<Vec<Presence>> {
+/// Lists the presences at `now` of active people that changed after an update, if last connected since a time.
+fn list_changed(
+    connection: &Connection,
+    after: i64,
+    since: i64,
+    now: i64,
+) -> rusqlite::Result<Vec<Presence>> {
     connection
         .prepare_cached(&format!(
             "SELECT {COLUMNS} FROM presence JOIN user USING (user_id)
              WHERE update_id > ?1 AND last_connected_time >= ?2 AND is_active ORDER BY update_id"
         ))?
-        .query_map((after, since), read)?
+        .query_map((after, since), |row| Ok(read(row)?.at(now)))?
         .collect()
 }
 

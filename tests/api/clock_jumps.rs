@@ -8,6 +8,7 @@ use serde_json::json;
 use std::net::Ipv4Addr;
 use teamchat::app::Options;
 use teamchat::domain::audit;
+use teamchat::domain::limits::PRESENCE_OFFLINE_THRESHOLD_SECONDS;
 use teamchat::domain::logins::known::LoginSource;
 use teamchat::domain::logins::sessions;
 use teamchat::scheduler;
@@ -91,7 +92,8 @@ async fn clock_jumps_do_not_extend_rate_limits() {
 /// A person who was present while the clock was ahead is not present until then.
 #[tokio::test]
 async fn clock_jumps_do_not_extend_presence() {
-    for status in ["active", "idle"] {
+    let offline_since = START + 10 * MINUTE - PRESENCE_OFFLINE_THRESHOLD_SECONDS - 1;
+    for (next_report, timestamp) in [(Some("active"), START), (Some("idle"), START), (None, offline_since)] {
         let server = TestServer::start().await;
         let ada = server.member("ada").await;
         let report = async |status: &str| {
@@ -100,11 +102,15 @@ async fn clock_jumps_do_not_extend_presence() {
         server.clock.set_wall(START + 24 * 60 * MINUTE);
         report("active").await;
         server.clock.set_wall(START);
-        report(status).await;
+        if let Some(status) = next_report {
+            report(status).await;
+        }
         server.clock.advance(10 * MINUTE);
         let found = ada.get(&format!("/users/{}/presence", ada.user_id), ()).await.ok();
-        let expected = json!({"status": "offline", "timestamp": START});
-        assert_eq!(found["presence"]["aggregated"], expected, "{status}");
+        let expected = json!({"status": "offline", "timestamp": timestamp});
+        assert_eq!(found["presence"]["aggregated"], expected, "{next_report:?}");
+        let all = ada.get("/realm/presence", ()).await.ok();
+        assert_eq!(all["presences"]["ada@example.com"]["website"]["timestamp"], timestamp, "{next_report:?}");
     }
 }
 

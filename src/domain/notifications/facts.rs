@@ -78,6 +78,7 @@ pub fn is_away(connection: &Connection, hub: &Hub, user_id: UserId, now: i64) ->
     if realm::settings::PRESENCE_DISABLED.get(connection)? {
         return Ok(false);
     }
-    let last_active = presence::load(connection, user_id)?.and_then(|presence| presence.times.last_active);
+    let last_active =
+        presence::load(connection, user_id, now)?.and_then(|presence| presence.times.last_active);
     Ok(last_active.is_none_or(|active| now - active > PRESENCE_OFFLINE_THRESHOLD_SECONDS))
 }
