@@ -64,7 +64,7 @@ pub async fn send_invites(
         .write(move |tx, caller| {
             let permission = RealmGroup::CanInviteUsers;
             invites::rules::check_can_invite(tx.ctx(caller), permission, params.invite_as)?;
-            invite_all(tx, &app, caller, &params, (&send, &emails), &origin)
+            invite_all(tx, &app, caller, &params, &send, &emails, &origin)
         })
         .await?;
     if skipped.is_empty() {
@@ -81,7 +81,8 @@ fn invite_all(
     app: &App,
     caller: &Caller,
     params: &InviteParams,
-    (send, emails): (&SendParams, &[String]),
+    send: &SendParams,
+    emails: &[String],
     origin: &str,
 ) -> ApiResult<Vec<Skipped>> {
     if emails.is_empty() {
