@@ -139,7 +139,8 @@ pub fn delete_reset(tx: &Tx<'_>, user_id: UserId) -> rusqlite::Result<()> {
     tx.execute_cached("DELETE FROM password_reset WHERE user_id = ?1", [user_id])
 }
 
-/// Likewise, with the links that the user made for others. Required if keys and sessions stay.
+/// Ends the link that sets a user's password, and the links that the user made for others. Required by changes that do not end all
+/// keys and sessions with [`logins::end_all`].
 pub fn delete_resets(tx: &Tx<'_>, user_id: UserId) -> rusqlite::Result<()> {
     tx.execute_cached("DELETE FROM password_reset WHERE user_id = ?1 OR created_by = ?1", [user_id])
 }

@@ -15,7 +15,7 @@ pub struct Names {
 }
 
 impl Names {
-    /// The name of an emoji, without those that the workspace gave to standard ones.
+    /// The name that Slack gives to an emoji: `name`, unless it is another name of a standard one.
     pub fn emoji<'n>(&'n self, name: &'n str) -> &'n str {
         self.emoji.get(name).map_or(name, String::as_str)
     }
