@@ -215,11 +215,12 @@ async fn the_page_lists_all_metrics() {
     let certificate = Authority::new().issue(folder, &[NAME], 90);
     let to = folder.join("backups");
     std::fs::create_dir(&to).unwrap();
-    let listen = ["--listen", "127.0.0.1:0", "--metrics", "127.0.0.1:0", "--backup-to", to.to_str().unwrap()];
+    let addresses =
+        ["--listen", "127.0.0.1:0", "--metrics", "127.0.0.1:0", "--backup-to", to.to_str().unwrap()];
     let mail = ["--smtp-url", "smtp://127.0.0.1:9?tls=none", "--mail-from", "chat@example.com"];
     let push =
         ["--push-bouncer", "http://127.0.0.1:9", "--push-org-id", "an id", "--push-org-key", "a secret"];
-    let serving = Serving::start(folder, &[&listen[..], &mail, &push, &certificate.flags()].concat());
+    let serving = Serving::start(folder, &[&addresses[..], &mail, &push, &certificate.flags()].concat());
     let served = metrics(&serving, "teamchat_backup_last_success_timestamp_seconds").await;
     serving.stop();
     let families = served.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split(' ').next());

@@ -322,7 +322,7 @@ async fn attachments_are_added_to_the_text_of_a_message() {
     let sent = attachments.iter().zip(1..).map(|((text, attachments), second)| {
         json!({"user": "U1", "text": text, "ts": format!("170936640{second}.000100"), "attachments": attachments})
     });
-    import.write("general/2024-03-02.json", Value::from_iter(sent).to_string());
+    import.write("general/2024-03-02.json", sent.collect::<Value>().to_string());
     import.run(&[]);
     let server = import.serve().await;
     let ada = client(&server, "ada@example.com").await;
