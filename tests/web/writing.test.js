@@ -357,6 +357,18 @@ describe("drafts that a repeated request has created twice", () => {
     assert.deepEqual(calls, [["remove", 8]]);
   });
 
+  it("stay where the server has cut them: they differ behind that", async () => {
+    const { calls, drafts, api, all } = bench();
+    let next = 7;
+    api.create = async () => next++;
+    const to = topic(10, "a");
+    for (const text of ["some words, and more", "some words, and others"]) drafts.set(to, text, 1, true, drafts.freeKey(to, 1));
+    await settled();
+    drafts.adopt([7, 8].map((id) => asSent(id, "some words\n[message truncated]")));
+    await settled();
+    assert.deepEqual([all(), calls], [[[7, "some words, and more"], [8, "some words, and others"]], []]);
+  });
+
   it("keep what was written meanwhile", async () => {
     const { calls, drafts, all } = bench();
     drafts.set(topic(10, "a"), "some words", 1, true);
