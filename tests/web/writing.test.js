@@ -334,10 +334,31 @@ describe("what is being written", () => {
   });
 });
 
-describe("drafts that a repeated request has created twice", () => {
-  const settled = () => new Promise((resolve) => setTimeout(resolve));
-  const asSent = (id, content = "some words") => ({ id, type: "stream", to: [10], topic: "a", content, timestamp: 1 });
+const settled = () => new Promise((resolve) => setTimeout(resolve));
+const asSent = (id, content = "some words") => ({ id, type: "stream", to: [10], topic: "a", content, timestamp: 1 });
 
+describe("a draft that is sent without a connection", () => {
+  it("is deleted on the server with the next one, and does not come back before", async () => {
+    const asked = [];
+    let status = 0;
+    const api = { remove: async (id) => asked.push(id) && Promise.reject(Object.assign(new Error("not deleted"), { status })) };
+    const drafts = createDrafts({ entries: { all: () => new Map(), set: () => {} }, api, isSynchronized: () => true });
+    drafts.adopt([asSent(7)]);
+    drafts.removeKey("channel/10/a");
+    await settled();
+    drafts.adopt([asSent(7), asSent(8, "other words")]);
+    assert.deepEqual([drafts.all().map(({ content }) => content), asked], [["other words"], [7]]);
+    // The server has deleted it, although its first reply was lost.
+    status = 404;
+    for (let count = 0; count < 2; count++) {
+      drafts.pushAll();
+      await settled();
+    }
+    assert.deepEqual(asked, [7, 7]);
+  });
+});
+
+describe("drafts that a repeated request has created twice", () => {
   function bench() {
     const calls = [];
     const api = { create: async () => 8, edit: async (id, { content }) => calls.push(["edit", id, content]), remove: async (id) => calls.push(["remove", id]) };

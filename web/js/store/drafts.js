@@ -23,6 +23,9 @@ const CUT = /\n\[message truncated\]$/;
 /** Whether a text is what the server has, which removes white space around it and cuts what is too long. @param {string} own @param {string} kept */
 const isSame = (own, kept) => own.trim() === kept.trim() || (CUT.test(kept) && own.trim().startsWith(kept.replace(CUT, "").trim()));
 
+/** Whether the server says that it does not have a draft. @param {any} error */
+const isGoneThere = (error) => error?.status === 404 || error?.status === 400;
+
 /** The most UTF-16 code units of a text that the server does not cut. */
 const MAX_UNCUT = 10_000;
 
@@ -100,17 +103,25 @@ export function createDrafts({ entries, api, isSynchronized }) {
         else await api.edit(id, asParams(draft));
         const isEdited = id === undefined || draft.id === id;
         if (isEdited && draft.content === content && draft.destination === destination) delete draft.isChanged;
-      } catch (/** @type {any} */ error) {
+      } catch (error) {
         // Deleted elsewhere: it is created again with the next change. Without a connection, too.
-        if (draft.id === id && (error?.status === 404 || error?.status === 400)) delete draft.id;
+        if (draft.id === id && isGoneThere(error)) delete draft.id;
       }
       // It may have moved meanwhile.
       for (const [place, one] of drafts) if (one === draft) put(place, draft);
     });
   };
 
-  /** Drafts that were deleted since there are others with the same text. @type {Set<number>} */
+  /** Drafts that are deleted here: what the server says of them is older. @type {Set<number>} */
   const deleted = new Set();
+  /** Those that the server could not be asked to delete. @type {Set<number>} */
+  const undeleted = new Set();
+
+  /** Deletes a draft on the server, or else with the next connection. @param {number} id */
+  function removeThere(id) {
+    deleted.add(id);
+    queue = queue.then(() => api.remove(id)).catch((error) => isGoneThere(error) || undeleted.add(id));
+  }
 
   /** Finds drafts with the same text for the same conversation, and deletes all but the first on the server: a request to create one
    * is repeated if the page is left before its reply. @param {import("../../types/api.js").Draft[]} fromServer
@@ -126,9 +137,7 @@ export function createDrafts({ entries, api, isSynchronized }) {
       const first = CUT.test(draft.content) ? draft.id : (firsts.get(text) ?? draft.id);
       firsts.set(text, first);
       firstOf.set(draft.id, first);
-      if (first === draft.id || deleted.has(draft.id)) continue;
-      deleted.add(draft.id);
-      queue = queue.then(() => api.remove(draft.id).catch(() => {}));
+      if (first !== draft.id) removeThere(draft.id);
     }
     return firstOf;
   }
@@ -146,8 +155,9 @@ export function createDrafts({ entries, api, isSynchronized }) {
     const draft = drafts.get(key);
     if (!draft) return;
     put(key, undefined);
+    if (draft.id !== undefined) removeThere(draft.id);
     // Its id may be on its way.
-    queue = queue.then(() => (draft.id === undefined ? undefined : api.remove(draft.id).catch(() => {})));
+    else queue = queue.then(() => draft.id !== undefined && removeThere(draft.id));
   }
 
   return {
@@ -206,7 +216,8 @@ export function createDrafts({ entries, api, isSynchronized }) {
     /** Takes over the server's drafts: the newer of two wins. One that is gone there was sent or deleted elsewhere.
      * @param {import("../../types/api.js").Draft[]} fromServer */
     adopt(fromServer) {
-      const firstOf = withoutDuplicates(fromServer);
+      const there = fromServer.filter(({ id }) => !deleted.has(id));
+      const firstOf = withoutDuplicates(there);
       /** @type {Map<number, string>} */
       const keys = new Map();
       for (const [key, draft] of [...drafts]) {
@@ -221,7 +232,7 @@ export function createDrafts({ entries, api, isSynchronized }) {
         else if (draft.isChanged || !isSynchronized()) put(key, Object.assign(draft, { id: undefined }));
         else put(key, undefined);
       }
-      for (const draft of fromServer) {
+      for (const draft of there) {
         if (firstOf.get(draft.id) !== draft.id) continue;
         const destination = destinationOf(draft);
         let key = keys.get(draft.id) ?? draftKey(destination);
@@ -241,8 +252,10 @@ export function createDrafts({ entries, api, isSynchronized }) {
     },
     /** All drafts, the newest first. @returns {(LocalDraft & { key: string })[]} */
     all: () => [...drafts].map(([key, draft]) => ({ ...draft, key })).toSorted((a, b) => b.timestamp - a.timestamp),
-    /** Sends everything that the server does not have. */
+    /** Sends everything that the server does not have, and deletes there what is deleted here. */
     pushAll() {
+      for (const id of undeleted) removeThere(id);
+      undeleted.clear();
       for (const [key, draft] of drafts) if (isUnknown(draft)) push(key);
     },
   };
