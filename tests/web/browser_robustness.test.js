@@ -416,9 +416,10 @@ describe("a view that is left open", () => {
     await loseQueue(async () => {
       missed = await sendLines("slept", 1, 60);
       await wake(ada);
-      await eventually(() => assert.equal(held.length, 1));
+      await eventually(() => assert.ok(held.length > 0));
       holds = false;
-      await held[0].continue();
+      // One before may have been aborted.
+      await held.at(-1).continue();
     });
     await untilEqual(ada, `[data-id="${missed[0]}"]`, isOnScreen, true);
     await eventually(async () => assert.deepEqual(await readOnServer(missed[0], missed.at(-1)), [true, false]));
