@@ -103,8 +103,8 @@ export function createApp(session) {
  * @param {{ route: import("../lib/signal.js").ReadSignal<Route>, below: ReturnType<typeof createBelow>, middle: HTMLElement }} page @returns {App} */
 function createActions(session, { route, below, middle }) {
   const { store } = session;
-  /** Counts the channels that were chosen: the last one opens. */
-  let chosen = 0;
+  /** The channel that was chosen last and is about to open, and the fragment where it was chosen. */
+  let chosen = "";
   /** @type {App} */
   const app = {
     session,
@@ -116,10 +116,15 @@ function createActions(session, { route, below, middle }) {
     fragmentOf: (terms) => narrowFragment(store, terms),
     channelFragment: (streamId) => channelFragment(store, streamId),
     async goChannel(streamId) {
-      chosen += 1;
-      const [own, from] = [chosen, fragment.peek()];
+      const from = fragment.peek();
+      const own = `${streamId} ${from}`;
+      // Another click on it does not begin the wait again.
+      if (own === chosen) return;
+      chosen = own;
       await Promise.race([session.needTopics(streamId), new Promise((resolve) => setTimeout(resolve, TOPIC_PATIENCE))]);
-      if (own === chosen && fragment.peek() === from) go(app.channelFragment(streamId));
+      if (own !== chosen) return;
+      chosen = "";
+      if (fragment.peek() === from) go(app.channelFragment(streamId));
     },
     goNarrow: (terms) => go(app.fragmentOf(terms)),
     follow: (terms) => below.follow(app.fragmentOf(terms)),
