@@ -36,7 +36,7 @@ pub fn in_text(text: &str) -> String {
     in_text_with(text, |_| None)
 }
 
-/// Like [`in_text`], of a text in which emoji may have more names: `meaning` returns the name that such a name stands for.
+/// Like [`in_text`], for a text in which emoji have further names: `meaning` returns the standard name of such a name.
 pub fn in_text_with<'n>(text: &str, meaning: impl Fn(&str) -> Option<&'n str>) -> String {
     let is_part = |character: char| character.is_alphanumeric() || character == '/';
     let mut out = String::with_capacity(text.len());

@@ -169,7 +169,7 @@ fn is_day(file: &str) -> bool {
     file.strip_suffix(".json").is_some_and(|day| day.starts_with(|c: char| c.is_ascii_digit()))
 }
 
-/// The emoji that a name stands for, over other names.
+/// The emoji that a name means, also through other names.
 fn target_of<'n>(all: &'n BTreeMap<String, String>, name: &'n str) -> &'n str {
     let next = |name: &&'n str| all.get(*name)?.strip_prefix(ALIAS);
     std::iter::successors(Some(name), next).take(1 + MAX_ALIASES).last().unwrap_or(name)
