@@ -64,6 +64,11 @@ const NOT_RUN: &[(&str, &str, &str)] = &[
         "it needs ports and a domain; tests/operator/acme.rs and tls.rs have them",
     ),
     ("tls.md", "systemctl stop teamchat", "it opens an editor; tests/packages/systemd writes the files"),
+    (
+        "troubleshooting.md",
+        "teamchat doctor",
+        "it shows a problem; tests/operator/doctor has one of each kind",
+    ),
 ];
 
 /// The commands in blocks that are to be run, with a line for each.
