@@ -50,7 +50,7 @@ fn texts(root: &Path) -> String {
     texts
 }
 
-/// A message in the book is one that the program or the web client shows. `...` in it stands for other text.
+/// A message in the book is one that the program or the web client shows. `...` in it is any other text.
 #[test]
 fn messages_of_troubleshooting_are_in_the_source() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
