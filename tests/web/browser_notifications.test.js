@@ -370,7 +370,7 @@ describe("push notifications", { skip: IS_FIREFOX }, () => {
     await page.browserContext().overridePermissions(bench.server.url, ["notifications"]);
     await enter(page, bench.server, "Bob");
     await page.evaluate(() => navigator.serviceWorker.ready.then(() => true));
-    const target = await bench.browser.waitForTarget((one) => one.type() === "service_worker" && one.url().startsWith(bench.server.url));
+    const target = await page.browserContext().waitForTarget((one) => one.type() === "service_worker");
     const worker = await target.worker();
     const session = await page.createCDPSession();
     const registrations = [];
