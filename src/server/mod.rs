@@ -151,7 +151,7 @@ impl Engine {
         let set_up = move |tx: &mut Tx<'_>| {
             api::set_up(tx, public_url.as_deref())?;
             // Commands that work on the file leave it as the server set it up.
-            mail.map_or(Ok(()), |mail| domain::mail::set_up(tx, Some(&mail)))
+            mail.map_or(Ok(()), |mail| domain::mail::set_up(tx, &mail))
         };
         writer.run(set_up).await?;
         events::save_queues(&hub, &writer).await;

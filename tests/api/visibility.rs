@@ -3,6 +3,7 @@
 use crate::channels::{channel, channel_with, private_channel, seen};
 use crate::harness::{Client, Queue, TestServer, kind};
 use serde_json::{Value, json};
+use std::time::Duration;
 use teamchat::api::groups::emit_ended_waiting_periods;
 use teamchat::domain::groups::system::SystemGroup;
 use teamchat::domain::visibility::Scope;
@@ -246,6 +247,40 @@ async fn new_full_members_receive_their_groups_and_channels() {
     of_guest.expect_kinds(&["user_group/add_members"]).await;
     end_waiting_periods(&server).await;
     of_guest.expect_nothing().await;
+}
+
+/// Members who joined at the same time, more than one step emits.
+#[tokio::test]
+async fn many_ended_waiting_periods_are_emitted_in_several_jobs() {
+    const DAY: i64 = 24 * 60 * 60;
+    let server = TestServer::start().await;
+    server.app().writer.background().set_limit(Duration::ZERO);
+    let (owner, ada, guest) = (server.owner().await, server.member("ada").await, server.guest("guest").await);
+    let private = private_channel(&ada, "private").await;
+    let full_members = json!({"can_subscribe_group": {"new": 5}});
+    ada.patch(&format!("/streams/{private}"), full_members).await.ok();
+    owner.patch("/realm", json!({"waiting_period_threshold": 3})).await.ok();
+    server.clock.advance(DAY);
+    let crowd = server.crowd(60).await;
+    server.clock.advance(2 * DAY);
+    end_waiting_periods(&server).await;
+    let register = json!({"event_types": ["stream", "subscription", "user_group"]});
+    let (mut of_last, mut of_guest) = (crowd[59].register(&register).await, guest.register(&register).await);
+
+    server.clock.advance(DAY);
+    end_waiting_periods(&server).await;
+    let gained = |some: &[Client]| {
+        let users: Vec<i64> = some.iter().map(|person| person.user_id).collect();
+        json!({"type": "user_group", "op": "add_members", "group_id": 5, "user_ids": users})
+    };
+    let gained: Vec<Value> = crowd.chunks(20).map(gained).collect();
+    of_guest.expect(&gained).await;
+    let of_channel = [created(&seen(&crowd[59], private).await), peers(private, &[&ada])];
+    of_last.expect(&[gained.as_slice(), &of_channel].concat()).await;
+    end_waiting_periods(&server).await;
+    of_guest.expect_nothing().await;
+    let figures = server.app().writer.background().figures()["waiting_periods"];
+    assert!(figures.jobs >= 4 && figures.most_steps == 1, "{figures:?}");
 }
 
 /// Events that name a user are sent after the user becomes visible, and before they disappear.

@@ -48,10 +48,9 @@ async fn clear(app: &App) -> ApiResult<()> {
     if is_clear.await? {
         return Ok(());
     }
-    app.writer.run(|tx| ApiResult::Ok(waiting::clear(tx, Queue::Mail)?)).await?;
     let clear = |tx: &mut Tx<'_>, budget: &mut Budget| -> ApiResult<bool> {
         while budget.next_step() {
-            if !missed_messages::clear_some(tx)? {
+            if !waiting::clear_some(tx, Queue::Mail)? && !missed_messages::clear_some(tx)? {
                 return Ok(true);
             }
         }

@@ -313,8 +313,13 @@ pub fn is_clear(connection: &Connection) -> rusqlite::Result<bool> {
     Ok(!has_notifications && waiting::is_clear(connection, Queue::Push)?)
 }
 
-/// Empties all queues: there is no transport.
-pub fn clear(tx: &Tx<'_>) -> rusqlite::Result<()> {
-    tx.execute_cached("DELETE FROM push_notification", [])?;
-    waiting::clear(tx, Queue::Push)
+/// Removes a few rows from the queues: there is no transport. Returns false if there are none.
+pub fn clear_some(tx: &Tx<'_>) -> rusqlite::Result<bool> {
+    let removed = tx
+        .prepare_cached(
+            "DELETE FROM push_notification WHERE (subscription_id, tag) IN
+                 (SELECT subscription_id, tag FROM push_notification LIMIT 100)",
+        )?
+        .execute([])?;
+    Ok(removed > 0 || waiting::clear_some(tx, Queue::Push)?)
 }

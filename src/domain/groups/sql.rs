@@ -336,22 +336,21 @@ pub fn active_users(connection: &Connection) -> rusqlite::Result<Vec<(UserId, Ro
         .collect()
 }
 
-/// When the first of the active members joined who joined after a time.
-pub fn next_new_member(connection: &Connection, after: i64) -> rusqlite::Result<Option<i64>> {
+/// The first active members who joined after a time and the member of an id, up to another time, in this order. Returns when
+/// each of them joined.
+pub fn members_joined(
+    connection: &Connection,
+    after: (i64, UserId),
+    until: i64,
+    limit: i64,
+) -> rusqlite::Result<Vec<(i64, UserId)>> {
     connection
         .prepare_cached(
-            "SELECT min(date_joined) FROM user WHERE is_active AND role = 400 AND date_joined > ?1",
+            "SELECT date_joined, user_id FROM user
+             WHERE is_active AND role = 400 AND (date_joined, user_id) > (?1, ?2) AND date_joined <= ?3
+             ORDER BY date_joined, user_id LIMIT ?4",
         )?
-        .query_row([after], |row| row.get(0))
-}
-
-/// The active members who joined after a time, up to another time.
-pub fn members_joined(connection: &Connection, after: i64, until: i64) -> rusqlite::Result<Vec<UserId>> {
-    connection
-        .prepare_cached(
-            "SELECT user_id FROM user WHERE is_active AND role = 400 AND date_joined > ?1 AND date_joined <= ?2",
-        )?
-        .query_map((after, until), |row| row.get(0))?
+        .query_map((after.0, after.1, until, limit), |row| Ok((row.get(0)?, row.get(1)?)))?
         .collect()
 }
 

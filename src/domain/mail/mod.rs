@@ -92,19 +92,15 @@ pub fn is_on(connection: &Connection) -> ApiResult<bool> {
     Ok(setup(connection)?.is_some())
 }
 
-/// Records how mail is sent, at each start of the server. Without a mail server, emails that wait are deleted.
-pub fn set_up(tx: &Tx<'_>, new: Option<&Setup>) -> ApiResult<()> {
-    match new {
-        Some(Setup { sender, url }) => {
-            let statement = "INSERT OR REPLACE INTO mail_setup (id, sender, url) VALUES (1, ?1, ?2)";
-            tx.execute_cached(statement, (sender, url))?;
-        }
-        None => {
-            tx.execute_cached("DELETE FROM mail_setup WHERE id = 1", [])?;
-            outbox::clear(tx)?;
-        }
-    }
-    Ok(())
+/// Records how mail is sent, at each start of a server that sends mail.
+pub fn set_up(tx: &Tx<'_>, Setup { sender, url }: &Setup) -> ApiResult<()> {
+    let statement = "INSERT OR REPLACE INTO mail_setup (id, sender, url) VALUES (1, ?1, ?2)";
+    Ok(tx.execute_cached(statement, (sender, url))?)
+}
+
+/// Records that this server sends no mail. No emails wait any more.
+pub fn remove_setup(tx: &Tx<'_>) -> ApiResult<()> {
+    Ok(tx.execute_cached("DELETE FROM mail_setup WHERE id = 1", [])?)
 }
 
 /// Puts an email into the queue, in the job of the change that causes it. Does nothing if this server sends no mail, or if the

@@ -89,9 +89,12 @@ pub fn withdraw_of_user(tx: &Tx<'_>, user_id: UserId) -> rusqlite::Result<()> {
     tx.execute_cached("DELETE FROM outgoing_mail WHERE user_id = ?1", [user_id])
 }
 
-/// Removes all emails.
-pub(super) fn clear(tx: &Tx<'_>) -> rusqlite::Result<()> {
-    tx.execute_cached("DELETE FROM outgoing_mail", [])
+/// Removes a few emails: the server does not send mail any more. Returns false if there are none.
+pub fn clear_some(tx: &Tx<'_>) -> rusqlite::Result<bool> {
+    let removed = tx
+        .prepare_cached("DELETE FROM outgoing_mail WHERE id IN (SELECT id FROM outgoing_mail LIMIT 10)")?
+        .execute([])?;
+    Ok(removed > 0)
 }
 
 /// The next email that is due at a time: the oldest one of the highest priority. `None` if there is none. Its row may belong to an

@@ -137,10 +137,19 @@ pub fn is_clear(connection: &Connection, queue: Queue) -> rusqlite::Result<bool>
         .query_row([], |row| row.get(0))
 }
 
-/// Empties both queues.
-pub fn clear(tx: &Tx<'_>, queue: Queue) -> rusqlite::Result<()> {
-    for table in [queue.waiting(), queue.held()] {
-        tx.execute_cached(&format!("DELETE FROM {table}"), [])?;
+/// Removes a few messages from the queues: the server does not use the medium any more. Returns false if there are none.
+pub fn clear_some(tx: &Tx<'_>, queue: Queue) -> rusqlite::Result<bool> {
+    let (waiting, held) = (queue.waiting(), queue.held());
+    let statements = [
+        format!("DELETE FROM {waiting} WHERE id IN (SELECT id FROM {waiting} LIMIT 100)"),
+        format!(
+            "DELETE FROM {held} WHERE (user_id, message_id) IN (SELECT user_id, message_id FROM {held} LIMIT 100)"
+        ),
+    ];
+    for statement in statements {
+        if tx.prepare_cached(&statement)?.execute([])? > 0 {
+            return Ok(true);
+        }
     }
-    Ok(())
+    Ok(false)
 }

@@ -273,6 +273,66 @@ async fn a_server_without_mail_keeps_nothing() {
     drop(mailbox);
 }
 
+/// What waits when an operator turns mail and notifications off may be a lot.
+#[tokio::test]
+async fn queues_that_are_not_used_any_more_are_cleared_in_several_jobs() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await.user_id;
+    scheduler::settle(server.app()).await;
+    server.app().writer.background().set_limit(Duration::ZERO);
+    let rows = |count: usize, insert: &str| {
+        format!(
+            "WITH RECURSIVE one (number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM one WHERE number < {count})
+             INSERT INTO {insert} FROM one;"
+        )
+    };
+    let letters = rows(
+        30,
+        "outgoing_mail (kind, recipient, letter, created, expires, next_try)
+         SELECT 'invitation', 'a@example.com', '{}', 0, 4000000000, 4000000000",
+    );
+    server.sql(&format!("INSERT INTO mail_setup (id, sender, url) VALUES (1, '', ''); {letters}")).await;
+    scheduler::settle(server.app()).await;
+    for table in ["outgoing_mail", "mail_setup"] {
+        assert_eq!(count(&server, table).await, "0", "{table}");
+    }
+
+    let mut waiting = format!(
+        "INSERT INTO push_subscription (id, user_id, shows_content, origin) VALUES (1, {ada}, 1, '');
+         INSERT INTO missed_batch (id, user_id, due) VALUES (1, {ada}, 4000000000);"
+    );
+    for insert in [
+        "missed_message (batch_id, message_id) SELECT 1, number",
+        "push_notification (subscription_id, tag, message_ids, queued) SELECT 1, number, x'', 0",
+        "push_message (message_id) SELECT number",
+        "mail_message (message_id) SELECT number",
+    ] {
+        waiting += &rows(250, insert);
+    }
+    for queue in ["push_held", "mail_held"] {
+        let columns = "(user_id, message_id, event_id, next_check)";
+        waiting += &rows(250, &format!("{queue} {columns} SELECT {ada}, number, 1, 4000000000"));
+    }
+    server.sql(&waiting).await;
+    scheduler::settle(server.app()).await;
+    for table in [
+        "mail_message",
+        "mail_held",
+        "missed_batch",
+        "missed_message",
+        "push_message",
+        "push_held",
+        "push_notification",
+    ] {
+        assert_eq!(count(&server, table).await, "0", "{table}");
+    }
+    let figures = server.app().writer.background().figures();
+    for (name, at_least) in [("mail_clearing", 4), ("missed_clearing", 11), ("push_clearing", 10)] {
+        let found = figures[name];
+        assert!(found.jobs >= at_least && found.most_steps == 1, "{name}: {found:?}");
+    }
+}
+
 #[tokio::test]
 async fn a_wildcard_mention_takes_the_writer_a_step_for_each_person() {
     let (mailbox, server) = Mailbox::with_server().await;
