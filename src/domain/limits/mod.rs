@@ -367,7 +367,8 @@ pub const MAX_SETS_OF_RECEIVERS: usize = 500;
 /// may be longer. Other changes wait for about a second meanwhile. Moves by moderators are not limited.
 pub const MAX_REWRITTEN_LENGTH: i64 = 8 << 20;
 
-/// The same for the messages deleted in one step of a job, which asks before each step whether it has time for it.
+/// The same for the messages deleted in one step of a job, which asks before each step whether it has time for it. Rows and words
+/// count as the bytes that take as long.
 pub const MAX_DELETED_LENGTH: i64 = 64 << 10;
 
 /// Maximum number of user groups mentioned in a message: each is looked up, with its permission, while other senders

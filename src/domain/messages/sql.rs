@@ -327,13 +327,20 @@ pub fn trim_edits(connection: &Connection, id: MessageId) -> rusqlite::Result<()
 pub fn total_length(connection: &Connection, ids: &[MessageId]) -> rusqlite::Result<i64> {
     let mut total = 0;
     for id in ids {
-        total += length(connection, *id)?;
+        total += length(connection, *id, 1)?;
     }
     Ok(total)
 }
 
-/// The bytes for which the flags of one user on a message count in [`MAX_DELETED_LENGTH`]: a row with entries in several indexes.
+/// The bytes for which a message counts in [`MAX_DELETED_LENGTH`] beside its text: its rows, its entry in the search index, and a
+/// part of an event.
+const ROWS_LENGTH: i64 = 2 << 10;
+
+/// The same for the flags of one user on a message: a row with entries in several indexes.
 const FLAGS_LENGTH: i64 = 64;
+
+/// The times that each byte of Markdown counts there: its words are looked up, and written to the list of retired words.
+const WORDS_FACTOR: i64 = 8;
 
 /// Number of the messages that may be deleted in one step of a job: one at least, and as many as are short enough together.
 pub fn count_for_one_step(
@@ -342,7 +349,9 @@ pub fn count_for_one_step(
 ) -> rusqlite::Result<usize> {
     let (mut count, mut total) = (0, 0);
     for id in ids {
-        total += length(connection, id)? + FLAGS_LENGTH * flag_sql::count_flags(connection, id)?;
+        total += ROWS_LENGTH
+            + length(connection, id, WORDS_FACTOR)?
+            + FLAGS_LENGTH * flag_sql::count_flags(connection, id)?;
         if total > MAX_DELETED_LENGTH && count > 0 {
             break;
         }
@@ -351,16 +360,16 @@ pub fn count_for_one_step(
     Ok(count)
 }
 
-/// The length of a message, in bytes of Markdown, HTML and earlier versions; 0 if there is none.
-fn length(connection: &Connection, id: MessageId) -> rusqlite::Result<i64> {
+/// The length of a message, in bytes of Markdown, which count `factor` times, HTML and earlier versions; 0 if there is none.
+fn length(connection: &Connection, id: MessageId, factor: i64) -> rusqlite::Result<i64> {
     let length = connection
         .prepare_cached(
-            "SELECT octet_length(content) + octet_length(html) + coalesce((
+            "SELECT ?2 * octet_length(content) + octet_length(html) + coalesce((
                  SELECT sum(coalesce(octet_length(prev_content), 0) + coalesce(octet_length(prev_rendered_content), 0))
                  FROM message_edit WHERE message_id = id), 0)
              FROM message WHERE id = ?1",
         )?
-        .query_row([id], |row| row.get(0))
+        .query_row((id, factor), |row| row.get(0))
         .optional()?;
     Ok(length.unwrap_or(0))
 }

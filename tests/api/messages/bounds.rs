@@ -391,6 +391,21 @@ async fn few_messages_with_many_flags_are_deleted_in_one_step() {
     assert_eq!(server.column("SELECT count(*) FROM user_message_flags").await, ["0"]);
 }
 
+/// The words of a deleted message are written to a list, one by one.
+#[tokio::test]
+async fn texts_of_many_words_are_deleted_in_several_steps() {
+    let server = TestServer::start().await;
+    let owner = server.owner().await;
+    let garden = server.channel("garden", &[&owner]).await;
+    let first = owner.send(garden, "lunch", &["soup"; 400].join(" ")).await;
+    server.add_copies(first, 15).await;
+    server.app().writer.background().set_limit(Duration::ZERO);
+    let path = format!("/streams/{garden}/delete_topic");
+    assert_eq!(owner.post(&path, json!({"topic_name": "lunch"})).await.ok()["complete"], true);
+    let figures = server.app().writer.background().figures()["delete_topic"];
+    assert_eq!((figures.jobs, figures.most_steps), (6, 1), "three in each step");
+}
+
 #[tokio::test]
 async fn a_text_loads_the_groups_of_its_author_once() {
     let server = TestServer::start().await;
