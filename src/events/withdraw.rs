@@ -14,7 +14,8 @@ use crate::types::{EventId, MessageId};
 use rusqlite::Connection;
 use std::collections::VecDeque;
 
-/// Maximum number of events changed by one job, and of their bytes, which are overwritten. One event may be longer.
+/// Maximum number of events changed by one job, and of their bytes, which are overwritten. One event may be longer. They are changed
+/// after the job itself, so that its budget does not count them.
 const EVENTS_PER_JOB: usize = 200;
 const BYTES_PER_JOB: i64 = 1 << 20;
 
@@ -22,6 +23,8 @@ const BYTES_PER_JOB: i64 = 1 << 20;
 pub struct Withdrawal {
     /// The events; some may be trimmed by now.
     events: VecDeque<EventId>,
+    /// Their length.
+    bytes: i64,
     /// The users who do not get them; `None` for everyone.
     from: Option<Audience>,
 }
@@ -63,19 +66,24 @@ fn withdraw(
     mut events: VecDeque<EventId>,
     from: Option<Audience>,
 ) -> Result<(), StoreError> {
-    if events.is_empty() {
-        return Ok(());
+    let (mut earlier, mut earlier_bytes) = (0, 0);
+    for withdrawal in tx.outbox_items::<Withdrawal>() {
+        earlier += withdrawal.events.len();
+        earlier_bytes += withdrawal.bytes;
     }
     let (mut count, mut bytes) = (0, 0);
-    for id in events.iter().take(EVENTS_PER_JOB) {
-        bytes += log::length_of(tx, *id)?;
-        if bytes > BYTES_PER_JOB && count > 0 {
+    for id in events.iter().take(EVENTS_PER_JOB.saturating_sub(earlier)) {
+        let length = log::length_of(tx, *id)?;
+        if earlier_bytes + bytes + length > BYTES_PER_JOB && earlier + count > 0 {
             break;
         }
+        bytes += length;
         count += 1;
     }
     let rest = events.split_off(count);
-    tx.push_outbox(Box::new(Withdrawal { events, from: from.clone() }));
+    if !events.is_empty() {
+        tx.push_outbox(Box::new(Withdrawal { events, bytes, from: from.clone() }));
+    }
     if !rest.is_empty() {
         tx.then(move |tx| Ok(withdraw(tx, rest, from)?));
     }

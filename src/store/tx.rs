@@ -139,6 +139,11 @@ impl<'c> Tx<'c> {
         }
     }
 
+    /// The items of a type that the job has added to the outbox.
+    pub fn outbox_items<T: 'static>(&self) -> impl Iterator<Item = &T> {
+        self.left.outbox.iter().filter_map(|item| item.downcast_ref::<T>())
+    }
+
     /// Makes the job fail with this error even if it returns a success. For steps that are too common to return a
     /// `Result`; the first failure counts.
     pub fn fail(&mut self, error: StoreError) {

@@ -2,8 +2,10 @@
 
 use crate::harness::{Client, Queue, TestServer};
 use serde_json::{Value, json};
+use std::time::Duration;
 use teamchat::commands::{Command, Place, Purge, Purged};
 use teamchat::domain::purge::Kind;
+use teamchat::store::StoreError;
 
 const DAY: i64 = 24 * 60 * 60;
 
@@ -77,6 +79,41 @@ async fn a_queue_that_is_not_polled_keeps_no_deleted_text() {
     server.stop().await;
     let file = std::fs::read(server.database()).unwrap();
     assert!(!String::from_utf8_lossy(&file).to_ascii_lowercase().contains(SECRET));
+}
+
+/// A job that deletes several messages withdraws a part of their events. Follow-up jobs withdraw the others.
+#[tokio::test]
+async fn many_long_events_are_withdrawn_in_several_jobs() {
+    let server = TestServer::start().await;
+    let (owner, ada) = (server.owner().await, server.member("ada").await);
+    let garden = server.channel("garden", &[&owner, &ada]).await;
+    let mut queue = listen(&ada, &["update_message", "delete_message"]).await;
+    let emoji = "\u{1f600}".repeat(9_000);
+    for _ in 0..2 {
+        let id = owner.send(garden, "soup", "start").await;
+        for number in 0..5 {
+            let content = format!("{SECRET} {number}\n```\n{emoji}\n```");
+            owner.patch(&format!("/messages/{id}"), json!({"content": content})).await.ok();
+        }
+    }
+    // More than a MiB.
+    let left = format!(
+        "SELECT count(*) || ' ' || coalesce(sum(octet_length(payload)) > 1048576, 0) FROM event
+         WHERE payload LIKE '%{SECRET}%'"
+    );
+    assert_eq!(server.column(&left).await, ["10 1"]);
+    let writer = &server.app().writer;
+    // The job deletes both messages.
+    writer.background().set_limit(Duration::from_secs(60));
+    let before = writer.metrics().jobs.get();
+    let deleted = owner.post(&format!("/streams/{garden}/delete_topic"), json!({"topic_name": "soup"})).await;
+    assert_eq!(deleted.ok()["complete"], true);
+    let later: Result<(), StoreError> = writer.run(|_| Ok(())).await;
+    later.unwrap();
+    assert_eq!(writer.background().figures()["delete_topic"].steps, 2);
+    assert!(writer.metrics().jobs.get() - before >= 3, "the job, a follow-up job, and the one above");
+    assert_eq!(server.column(&left).await, ["0 0"]);
+    queue.expect_kinds(&["delete_message"; 2]).await;
 }
 
 // conformance: queue-82
