@@ -1,17 +1,21 @@
 //! The longest time that each kind of background work holds the writer, under the input that is worst for it: messages of as
-//! many emoji as there may be, which are edited, deleted and expire; a large file; and a queue that lets the log grow.
+//! many emoji as there may be, which are edited, deleted and expire; a large file; and a queue that lets the log grow. Sends and
+//! `/health` are measured beside this work.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
+use std::ops::Range;
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::Value;
+use tokio::time::Instant;
 
 use super::{Bench, Server, double};
-use crate::load::{Connection, check};
+use crate::load::{Connection, MakeRequest, Sample, check};
 use crate::process::Process;
-use crate::report::{Figure, Reach};
+use crate::report::{Figure, Reach, number};
 use crate::seed::{self, CHANNEL_OF_10};
 use crate::{Outcome, ours, progress};
 
@@ -29,8 +33,16 @@ const LONG_MESSAGES: usize = 200;
 const ENDINGS: [&str; 6] = ["s", "ed", "ing", "ness", "ful", "ly"];
 /// Time for all of the work.
 const PATIENCE: Duration = Duration::from_secs(300);
+/// The time between two looks at the figures of the work.
+const WINDOW: Duration = Duration::from_secs(2);
+/// Sends beside the work start this far apart, however long they take.
+const SEND_EVERY: Duration = Duration::from_millis(20);
+/// The same for requests of `/health`.
+const PROBE_EVERY: Duration = Duration::from_millis(100);
+/// The most milliseconds of 99 of 100 sends beside the work.
+const SEND_AT_MOST_MS: f64 = 50.0;
 
-/// One figure for each kind of work.
+/// One figure for each kind of work, and those of sends and of `/health` beside it.
 pub async fn run(bench: &Bench) -> Outcome<Vec<Figure>> {
     let Some(server) = &bench.server else { return Ok(Vec::new()) };
     let file = server.base.file_with(10_000, "background")?;
@@ -41,22 +53,15 @@ pub async fn run(bench: &Bench) -> Outcome<Vec<Figure>> {
     ours::stop(process)?;
     make_due(&file)?;
     let (process, metrics) = start(server, &file).await?;
-    let (begun, mut before) = (Instant::now(), BTreeMap::new());
-    loop {
-        tokio::time::sleep(Duration::from_secs(2)).await;
-        let now = figures(metrics).await?;
-        // The index is merged after the words are removed; the event log is trimmed within a minute.
-        let has_ended = ["search_index_merge", "event_log"].iter().all(|job| now.contains_key(*job));
-        if has_ended && now == before {
-            break;
-        }
-        if begun.elapsed() > PATIENCE {
-            return Err("the background work did not end".into());
-        }
-        before = now;
-    }
+    let send = ours::send_message(&seed::account(0), server.base.stream_id(CHANNEL_OF_10)?);
+    let is_over = Cell::new(false);
+    let ((jobs, busy), mut sends, statuses) = tokio::try_join!(
+        until_ended(metrics, &is_over),
+        send_steadily(process.address, &send, &is_over),
+        probe_steadily(process.address, &is_over),
+    )?;
     drop(process);
-    for (job, figure) in before {
+    for (job, figure) in jobs {
         let add = |known: &mut Job| {
             known.jobs += figure.jobs;
             known.longest = known.longest.max(figure.longest);
@@ -72,7 +77,101 @@ pub async fn run(bench: &Bench) -> Outcome<Vec<Figure>> {
         reach: Reach::AtMost(AT_MOST_MS),
         notes: vec![format!("{job}: {jobs} jobs")],
     };
-    Ok(longest.into_iter().map(figure).collect())
+    let mut figures: Vec<Figure> = longest.into_iter().map(figure).collect();
+    sends.retain(|(due, _)| busy.iter().any(|window| window.contains(due)));
+    let mut latencies: Vec<u32> = sends.into_iter().map(|(_, latency)| latency).collect();
+    latencies.sort_unstable();
+    let seconds: f64 = busy.iter().map(|window| (window.end - window.start).as_secs_f64()).sum();
+    let sample = Sample { answers: latencies.len(), seconds, latencies };
+    let [median, last, most] = [0.5, 0.99, 1.0].map(|share| sample.latency(share) / 1e3);
+    figures.push(Figure {
+        what: "a send beside the background work, 99 of 100".to_owned(),
+        unit: "ms",
+        measured: Some(vec![last].into()),
+        against: None,
+        ratio: None,
+        reach: Reach::AtMost(SEND_AT_MOST_MS),
+        notes: vec![format!(
+            "{} sends in {} s; p50 {} ms, the longest {} ms",
+            sample.answers,
+            number(sample.seconds),
+            number(median),
+            number(most)
+        )],
+    });
+    let failed = statuses.iter().filter(|status| **status != Some(200)).count();
+    figures.push(Figure {
+        what: "answers of /health beside it that are not 200".to_owned(),
+        unit: "",
+        measured: Some(vec![failed as f64].into()),
+        against: None,
+        ratio: None,
+        reach: Reach::AtMost(0.0),
+        notes: vec![format!("of {} requests", statuses.len())],
+    });
+    Ok(figures)
+}
+
+/// Waits until the background work has ended, and sets `is_over`. Returns its figures, and the times in which there was some.
+async fn until_ended(
+    metrics: SocketAddr,
+    is_over: &Cell<bool>,
+) -> Outcome<(BTreeMap<String, Job>, Vec<Range<Instant>>)> {
+    let (begun, mut before, mut busy) = (Instant::now(), BTreeMap::new(), Vec::new());
+    loop {
+        let start = Instant::now();
+        tokio::time::sleep(WINDOW).await;
+        let now = figures(metrics).await?;
+        // The index is merged after the words are removed; the event log is trimmed within a minute.
+        let has_ended = ["search_index_merge", "event_log"].iter().all(|job| now.contains_key(*job));
+        if now != before {
+            busy.push(start..Instant::now());
+        } else if has_ended {
+            is_over.set(true);
+            return Ok((now, busy));
+        }
+        if begun.elapsed() > PATIENCE {
+            return Err("the background work did not end".into());
+        }
+        before = now;
+    }
+}
+
+/// Sends a message at regular times until the work is over. Returns when each was due, and the microseconds from then to its
+/// answer.
+async fn send_steadily(
+    address: SocketAddr,
+    send: &MakeRequest,
+    is_over: &Cell<bool>,
+) -> Outcome<Vec<(Instant, u32)>> {
+    let mut connection = Connection::open(address).await?;
+    let mut times = tokio::time::interval(SEND_EVERY);
+    let (mut request, mut sends) = (Vec::new(), Vec::new());
+    while !is_over.get() {
+        let due = times.tick().await;
+        request.clear();
+        send(sends.len() as u64, &mut request);
+        check(&connection.exchange(&request).await?)?;
+        sends.push((due, u32::try_from(due.elapsed().as_micros()).unwrap_or(u32::MAX)));
+    }
+    Ok(sends)
+}
+
+/// Requests `/health` at regular times until the work is over, as monitors do: each on a connection of its own. Returns the
+/// statuses; `None` without an answer.
+async fn probe_steadily(address: SocketAddr, is_over: &Cell<bool>) -> Outcome<Vec<Option<u16>>> {
+    let mut times = tokio::time::interval(PROBE_EVERY);
+    let mut statuses = Vec::new();
+    while !is_over.get() {
+        times.tick().await;
+        statuses.push(status_of_health(address).await.ok());
+    }
+    Ok(statuses)
+}
+
+async fn status_of_health(address: SocketAddr) -> Outcome<u16> {
+    let mut connection = Connection::open(address).await?;
+    Ok(connection.exchange(b"GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n").await?.status)
 }
 
 /// Figures of one kind of background work.
