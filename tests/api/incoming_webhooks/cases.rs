@@ -3,7 +3,7 @@
 //! and the resulting messages. `.ci/bless` updates the messages, and writes missing files.
 
 use crate::harness::generated::{BLESS, is_blessing};
-use crate::harness::{Client, TestServer};
+use crate::harness::{Client, Request, TestServer};
 use hyper::Method;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,15 +11,19 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 /// A case: the integration, and its two files.
-struct Case {
-    integration: String,
+pub(super) struct Case {
+    pub(super) integration: String,
     payload: PathBuf,
     expected: PathBuf,
 }
 
 impl Case {
+    pub(super) fn payload(&self) -> Value {
+        serde_json::from_slice(&std::fs::read(&self.payload).unwrap()).unwrap()
+    }
+
     /// The head of the second file, with the headers and parameters, and the messages. `None` without that file.
-    fn expected(&self) -> Option<(String, String)> {
+    pub(super) fn expected(&self) -> Option<(String, String)> {
         let file = match std::fs::read_to_string(&self.expected) {
             Ok(file) => file,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return None,
@@ -30,12 +34,12 @@ impl Case {
     }
 
     /// The second file within its folder, such as `github/push.md`.
-    fn name(&self) -> String {
+    pub(super) fn name(&self) -> String {
         format!("{}/{}", self.integration, self.expected.file_name().unwrap().display())
     }
 }
 
-fn cases() -> Vec<Case> {
+pub(super) fn cases() -> Vec<Case> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/api/integrations");
     let mut cases = Vec::new();
     for folder in std::fs::read_dir(root).unwrap() {
@@ -53,20 +57,50 @@ fn cases() -> Vec<Case> {
     cases
 }
 
-/// Sends a payload, and formats the resulting messages or the error.
-async fn delivered(server: &TestServer, ada: &Client, api_key: &str, case: &Case, head: &str) -> String {
-    let mut query = json!({"api_key": api_key, "stream": "alerts"});
-    let mut request = server.anonymous().request(Method::POST, &format!("/external/{}", case.integration));
-    for line in head.lines() {
-        if let Some((name, value)) = line.strip_prefix('?').and_then(|line| line.split_once('=')) {
-            query[name] = json!(value);
-        } else if let Some((name, value)) = line.split_once(": ") {
-            request = request.header(name, value);
-        }
+/// A server with a channel, a subscriber, and a bot that delivers to the channel.
+pub(super) struct Place {
+    _server: TestServer,
+    ada: Client,
+    /// Keeps its connection.
+    anonymous: Client,
+    api_key: String,
+}
+
+impl Place {
+    pub(super) async fn new() -> Self {
+        let server = TestServer::start().await;
+        let ada = server.member("ada").await;
+        let alerts = server.channel("alerts", &[&ada]).await;
+        let params = json!({"full_name": "Deliverer", "short_name": "deliverer", "bot_type": 2});
+        let api_key = ada.post("/bots", params).await.ok()["api_key"].as_str().unwrap().to_owned();
+        ada.send(alerts, "first", "-").await;
+        Self { anonymous: server.anonymous(), _server: server, ada, api_key }
     }
+
+    /// The delivery of a case without its payload, with the headers and parameters of its head, and with further parameters.
+    pub(super) fn delivery(&self, case: &Case, head: &str, further: &[(&str, &str)]) -> Request {
+        let mut query = json!({"api_key": self.api_key, "stream": "alerts"});
+        let mut request = self.anonymous.request(Method::POST, &format!("/external/{}", case.integration));
+        for line in head.lines() {
+            if let Some((name, value)) = line.strip_prefix('?').and_then(|line| line.split_once('=')) {
+                query[name] = json!(value);
+            } else if let Some((name, value)) = line.split_once(": ") {
+                request = request.header(name, value);
+            }
+        }
+        for (name, value) in further {
+            query[*name] = json!(value);
+        }
+        request.query(query)
+    }
+}
+
+/// Sends a payload, and formats the resulting messages or the error.
+async fn delivered(place: &Place, case: &Case, head: &str) -> String {
+    let ada = &place.ada;
     let before = newest_id(ada).await;
     let payload = std::fs::read(&case.payload).unwrap();
-    let answer = request.query(query).body("application/json", payload).send().await;
+    let answer = place.delivery(case, head, &[]).body("application/json", payload).send().await;
     if answer["result"] != "success" {
         return format!("{} {}\n", answer.status, answer["msg"].as_str().unwrap());
     }
@@ -89,14 +123,7 @@ async fn newest_id(client: &Client) -> Value {
 
 #[tokio::test]
 async fn payloads_become_messages() {
-    let server = TestServer::start().await;
-    let ada = server.member("ada").await;
-    server.channel("alerts", &[&ada]).await;
-    let params = json!({"full_name": "Deliverer", "short_name": "deliverer", "bot_type": 2});
-    let api_key = ada.post("/bots", params).await.ok()["api_key"].as_str().unwrap().to_owned();
-    ada.post("/messages", json!({"type": "channel", "to": "alerts", "topic": "first", "content": "-"}))
-        .await
-        .ok();
+    let place = Place::new().await;
     let update = is_blessing();
     let mut wrong = String::new();
     for case in cases() {
@@ -106,7 +133,7 @@ async fn payloads_become_messages() {
             continue;
         }
         let (head, expected) = file.unwrap_or_default();
-        let found = delivered(&server, &ada, &api_key, &case, &head).await;
+        let found = delivered(&place, &case, &head).await;
         if update {
             std::fs::write(&case.expected, format!("{head}---\n{found}")).unwrap();
         } else if found != expected {
@@ -126,11 +153,11 @@ fn without_markup(text: &str) -> String {
     lines.join("\n")
 }
 
-/// The paths of the strings in a value.
-fn strings(value: &Value) -> Vec<String> {
+/// The paths of all values in a value, and of the value itself.
+pub(super) fn paths(value: &Value) -> Vec<String> {
     fn add(value: &Value, path: &str, found: &mut Vec<String>) {
+        found.push(path.to_owned());
         match value {
-            Value::String(_) => found.push(path.to_owned()),
             Value::Array(items) => {
                 items
                     .iter()
@@ -159,7 +186,7 @@ fn with_string(value: &Value, path: &str, text: &str) -> Value {
 }
 
 /// The path without the positions in lists: items have the same members.
-fn members(path: &str) -> String {
+pub(super) fn members(path: &str) -> String {
     let names = path.split('/').map(|name| if name.parse::<usize>().is_ok() { "*" } else { name });
     names.collect::<Vec<_>>().join("/")
 }
@@ -211,13 +238,7 @@ fn marks(html: &str) -> BTreeMap<&'static str, usize> {
 /// All cases of integrations that strangers write to, with every string of their payloads replaced in turn: no message
 /// becomes more than it is with plain words in the same place.
 async fn check_text_is_plain(is_checked: impl Fn(&str) -> bool) {
-    let server = TestServer::start().await;
-    let ada = server.member("ada").await;
-    server.channel("alerts", &[&ada]).await;
-    let params = json!({"full_name": "Deliverer", "short_name": "deliverer", "bot_type": 2});
-    let api_key = ada.post("/bots", params).await.ok()["api_key"].as_str().unwrap().to_owned();
-    let first = json!({"type": "channel", "to": "alerts", "topic": "t", "content": "-"});
-    ada.post("/messages", first).await.ok();
+    let place = Place::new().await;
     let texts: BTreeSet<String> =
         HOSTILE.iter().flat_map(|text| [(*text).to_owned(), without_markup(text)]).collect();
     let mut wrong = String::new();
@@ -225,15 +246,15 @@ async fn check_text_is_plain(is_checked: impl Fn(&str) -> bool) {
     for case in cases().into_iter().filter(|case| is_checked(&case.integration)) {
         known.insert(case.integration.clone());
         let (head, _) = case.expected().unwrap_or_default();
-        let payload: Value = serde_json::from_slice(&std::fs::read(&case.payload).unwrap()).unwrap();
-        let usual =
-            rendered(&server, &ada, &api_key, &case, &head, std::slice::from_ref(&payload)).await.remove(0);
+        let payload = case.payload();
+        let usual = rendered(&place, &case, &head, std::slice::from_ref(&payload)).await.remove(0);
         if usual.is_empty() {
             continue;
         }
-        let paths = strings(&payload);
+        let is_text = |path: &String| payload.pointer(path).is_some_and(Value::is_string);
+        let paths: Vec<String> = paths(&payload).into_iter().filter(is_text).collect();
         let plain: Vec<Value> = paths.iter().map(|path| with_string(&payload, path, "x")).collect();
-        let plain = rendered(&server, &ada, &api_key, &case, &head, &plain).await;
+        let plain = rendered(&place, &case, &head, &plain).await;
         // Most strings are not in the message, or decide what it is about.
         let shown = paths.iter().zip(&plain).filter(|(_, html)| **html != usual && !html.is_empty());
         let shown: BTreeMap<String, &String> = shown.map(|(path, _)| (members(path), path)).collect();
@@ -241,7 +262,7 @@ async fn check_text_is_plain(is_checked: impl Fn(&str) -> bool) {
             shown.values().flat_map(|path| texts.iter().map(move |text| (*path, text))).collect();
         let payloads: Vec<Value> =
             changes.iter().map(|(path, text)| with_string(&payload, path, text)).collect();
-        let htmls = rendered(&server, &ada, &api_key, &case, &head, &payloads).await;
+        let htmls = rendered(&place, &case, &head, &payloads).await;
         let htmls: BTreeMap<(&String, &String), String> = changes.into_iter().zip(htmls).collect();
         for ((path, text), found) in &htmls {
             if !HOSTILE.contains(&text.as_str()) {
@@ -268,7 +289,7 @@ async fn check_text_is_plain(is_checked: impl Fn(&str) -> bool) {
 const OF_MEMBERS: &[&str] = &["homeassistant", "ifttt", "json", "slack_incoming", "zapier"];
 
 /// The integrations with the most cases, which have tests of their own.
-const FORGES: &[&str] = &["forgejo", "gitea", "github", "gitlab"];
+pub(super) const FORGES: &[&str] = &["forgejo", "gitea", "github", "gitlab"];
 
 #[tokio::test]
 async fn text_of_strangers_is_plain() {
@@ -292,29 +313,13 @@ async fn text_of_strangers_on_gitea_is_plain() {
 }
 
 /// Sends payloads, and returns the HTML of the messages of each, empty if it is refused.
-async fn rendered(
-    server: &TestServer,
-    ada: &Client,
-    api_key: &str,
-    case: &Case,
-    head: &str,
-    payloads: &[Value],
-) -> Vec<String> {
+async fn rendered(place: &Place, case: &Case, head: &str, payloads: &[Value]) -> Vec<String> {
+    let ada = &place.ada;
     let before = newest_id(ada).await;
     for (index, payload) in payloads.iter().enumerate() {
-        let path = format!("/external/{}", case.integration);
-        let mut query = json!({"api_key": api_key, "stream": "alerts"});
-        let mut request = server.anonymous().request(Method::POST, &path);
-        for line in head.lines() {
-            if let Some((name, value)) = line.strip_prefix('?').and_then(|line| line.split_once('=')) {
-                query[name] = json!(value);
-            } else if let Some((name, value)) = line.split_once(": ") {
-                request = request.header(name, value);
-            }
-        }
         // The topic identifies the payload, and titles become part of the messages.
-        query["topic"] = json!(index.to_string());
-        request.query(query).body("application/json", payload.to_string()).send().await;
+        let request = place.delivery(case, head, &[("topic", index.to_string().as_str())]);
+        request.body("application/json", payload.to_string()).send().await;
     }
     let fetch = json!({"anchor": before, "include_anchor": false, "num_before": 0, "num_after": 5000,
         "narrow": [{"operator": "channel", "operand": "alerts"}]});

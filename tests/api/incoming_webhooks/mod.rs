@@ -1,6 +1,7 @@
 //! `POST /external/{integration}`.
 
 mod cases;
+mod missing_members;
 
 use crate::harness::{Answer, Client, TestServer};
 use hyper::Method;
