@@ -334,6 +334,35 @@ async fn rendered(place: &Place, case: &Case, head: &str, payloads: &[Value]) ->
     htmls
 }
 
+/// The members of the payloads of forges that are ids of commits.
+const COMMITS: &[&str] = &["after", "before", "checkout_sha", "commit_id", "head_sha", "sha"];
+
+/// Payloads of forges have ids of 40 digits, and a push leads to the newest of its commits.
+#[test]
+fn commits_of_payloads_have_ids_as_forges_write_them() {
+    let is_digit = |digit: u8| matches!(digit, b'0'..=b'9' | b'a'..=b'f');
+    let is_id = |id: &Value| id.as_str().is_some_and(|id| id.len() == 40 && id.bytes().all(is_digit));
+    let mut wrong = Vec::new();
+    for case in cases().into_iter().filter(|case| FORGES.contains(&&*case.integration)) {
+        let payload = case.payload();
+        for path in paths(&payload) {
+            let value = payload.pointer(&path).unwrap();
+            let name = path.rsplit('/').next().unwrap();
+            let is_of_commit = COMMITS.contains(&name) || members(&path) == "/commits/*/id";
+            if is_of_commit && !value.is_null() && !is_id(value) {
+                wrong.push(format!("{} {path}: {value}", case.name()));
+            }
+        }
+        let commits = payload["commits"].as_array().map_or(&[][..], Vec::as_slice);
+        let is_newest_first = matches!(&*case.integration, "gitea" | "forgejo");
+        let newest = if is_newest_first { commits.first() } else { commits.last() };
+        if newest.is_some_and(|newest| newest["id"] != payload["after"]) {
+            wrong.push(format!("{}: `after` is not the newest commit", case.name()));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
 #[tokio::test]
 async fn every_integration_has_cases() {
     let server = TestServer::start().await;
