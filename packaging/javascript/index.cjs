@@ -126,7 +126,7 @@ class TestServer {
     return answer;
   }
 
-  /** The requests so far; with `wait`, resolves once that many match, or after `timeout` seconds. */
+  /** The requests so far; with `wait`, resolves once that many match, or to fewer after `timeout` seconds. */
   async requests(filter = {}) {
     const given = Object.entries(filter).filter(([, value]) => value !== undefined);
     return (await this.control('GET', `/requests?${new URLSearchParams(given)}`)).requests;
@@ -142,6 +142,9 @@ class TestServer {
 
   /** Adds a fault. */
   async fault(fault) { await this.control('POST', '/faults', fault); }
+
+  /** The faults that are left. `fired` is the number of requests that each has affected. */
+  async faults() { return (await this.control('GET', '/faults')).faults; }
 
   async clearFaults() { await this.control('DELETE', '/faults'); }
 

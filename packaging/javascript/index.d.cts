@@ -22,12 +22,20 @@ export interface Fixtures {
 
 export interface RecordedRequest {
   id: number;
+  /** By the clock of the server. */
+  time: string;
   method: string;
   path: string;
   query: Record<string, string>;
+  /** By their names in lower case, without secrets. */
+  headers: Record<string, string>;
   form: Record<string, string>;
+  /** The body, if it is JSON. */
+  body: unknown;
   user: string | null;
   status: number | null;
+  code: string | null;
+  ignored: string[];
 }
 
 export interface RequestFilter {
@@ -78,6 +86,8 @@ export class TestServer {
   clock(): Promise<ClockState>;
   setClock(change: { now?: string | number; advance?: number; frozen?: boolean }): Promise<ClockState>;
   fault(fault: Fault): Promise<void>;
+  /** The faults that are left, and the number of requests that each has affected. */
+  faults(): Promise<Array<Fault & { fired: number }>>;
   clearFaults(): Promise<void>;
   expireQueues(user?: string): Promise<number>;
   setLevel(featureLevel: number, version?: string): Promise<void>;

@@ -67,6 +67,9 @@ pub struct Fault {
     /// Sends the response slowly, in bytes per second.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes_per_second: Option<u32>,
+    /// Number of requests to which it has happened, in lists of faults.
+    #[serde(default, skip_deserializing)]
+    pub fired: u64,
 }
 
 /// A point at which a connection ends.
@@ -100,6 +103,7 @@ impl Default for Fault {
             delay: None,
             drop: None,
             bytes_per_second: None,
+            fired: 0,
         }
     }
 }
@@ -378,6 +382,7 @@ impl Faults {
                 fault.skip -= 1;
                 continue;
             }
+            fault.fired += 1;
             if let Some(times) = &mut fault.times {
                 *times = times.saturating_sub(1);
             }
@@ -408,7 +413,9 @@ mod tests {
 
         faults.add(Fault::delay(1.0).path("/events").always());
         assert!(!take("GET", "/api/v1/messages", None));
+        assert_eq!(faults.list()[0].fired, 0);
         assert!((0..3).all(|_| take("GET", "/api/v1/events", None)));
+        assert_eq!(faults.list()[0].fired, 3);
         faults.clear();
         assert!(!take("GET", "/api/v1/events", None));
     }

@@ -47,7 +47,7 @@ static SECRET_PATHS: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 /// The largest body that is recorded, in bytes.
-const BODY_LIMIT: usize = 1 << 20;
+pub const BODY_LIMIT: usize = 1 << 20;
 
 /// The largest decompressed body.
 const DECOMPRESSED_LIMIT: u64 = 8 << 20;
@@ -245,13 +245,24 @@ fn decompressed(headers: &HeaderMap, body: Bytes) -> Bytes {
 }
 
 fn headers(headers: &HeaderMap) -> Value {
-    let list = headers.iter().map(|(name, value)| {
+    headers_without_secrets(headers).map(|(name, value)| json!({"name": name, "value": value})).collect()
+}
+
+/// The names and values of headers. Those of secrets are replaced.
+pub fn headers_without_secrets(headers: &HeaderMap) -> impl Iterator<Item = (&str, String)> {
+    headers.iter().map(|(name, value)| {
         let is_secret = SECRET_HEADERS.iter().any(|secret| name.as_str().contains(secret));
         let value = String::from_utf8_lossy(value.as_bytes());
         let value = if is_secret { REDACTED.to_owned() } else { redact_paths(&value) };
-        json!({"name": name.as_str(), "value": value})
-    });
-    list.collect()
+        (name.as_str(), value)
+    })
+}
+
+/// JSON in which secrets are replaced. `None` for other texts.
+pub fn json_without_secrets(text: &str) -> Option<Value> {
+    let mut value = serde_json::from_str(&redact_paths(text)).ok()?;
+    redact(&mut value);
+    Some(value)
 }
 
 fn redact_pairs<'a>(

@@ -1,6 +1,7 @@
 //! Sees each exchange of a test server: keeps it in the log, lets faults happen to it, writes it to a file.
 
 use super::faults::{Cut, Faults, in_memory};
+use super::fixtures::Date;
 use super::har::{Exchange, Har};
 use super::level::Level;
 use super::requests::RequestLog;
@@ -85,7 +86,8 @@ impl Monitor {
     ) -> Result<Response<ResponseBody>, Dropped> {
         let user = request.headers().get(header::AUTHORIZATION).and_then(email_of);
         let tap = BodyTap::default();
-        let mut pending = self.requests.begin(&request, user.clone(), tap.clone());
+        let time = Date::from_milliseconds(self.clock.milliseconds());
+        let mut pending = self.requests.begin(&request, time, user.clone(), tap.clone());
         let head = self.har.is_some().then(|| {
             let (method, uri, headers) =
                 (request.method().clone(), request.uri().clone(), request.headers().clone());

@@ -1,8 +1,11 @@
 //! The log of requests that a test server got.
 
+use super::fixtures::Date;
+use super::har;
 use crate::http::form::Form;
 use crate::http::{BodyTap, Outcome};
-use hyper::Method;
+use crate::types::charset;
+use hyper::{HeaderMap, Method};
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -22,14 +25,24 @@ const DEFAULT_TIMEOUT: Duration = Duration::from_secs(10);
 pub struct RecordedRequest {
     /// Its number since the start, from 1.
     pub id: u64,
+    /// When it came, by the clock of the server.
+    #[serde(default)]
+    pub time: Date,
     /// The HTTP method, such as `GET`.
     pub method: String,
     /// The path, without the query string.
     pub path: String,
     /// The parameters of the query string. Of several with one name, the last counts, as for the server.
     pub query: Map<String, Value>,
+    /// The headers by their names in lower case; several of one name are joined with commas. The values of credentials, cookies
+    /// and other secrets are `REDACTED`.
+    #[serde(default)]
+    pub headers: Map<String, Value>,
     /// The parameters of the body.
     pub form: Map<String, Value>,
+    /// The body, if it is JSON of at most 1 MiB. Secrets in it are `REDACTED`.
+    #[serde(default)]
+    pub body: Option<Value>,
     /// The email in its credentials, if it has any.
     pub user: Option<String>,
     /// The status of the response; `null` while there is none, and if the connection ended without one.
@@ -138,6 +151,7 @@ impl RequestLog {
     pub fn begin(
         self: &Arc<Self>,
         head: &hyper::Request<hyper::body::Incoming>,
+        time: Date,
         user: Option<String>,
         body: BodyTap,
     ) -> Pending {
@@ -148,10 +162,13 @@ impl RequestLog {
         let query = head.uri().query().unwrap_or_default();
         let request = RecordedRequest {
             id,
+            time,
             method: head.method().to_string(),
             path: head.uri().path().to_owned(),
             query: urlencoded(query.as_bytes()),
+            headers: headers_of(head.headers()),
             form: Map::new(),
+            body: None,
             user,
             status: None,
             code: None,
@@ -170,7 +187,7 @@ impl RequestLog {
 
     fn finish(&self, id: u64, status: Option<u16>, outcome: Outcome) {
         self.change(id, |entry| {
-            entry.request.form = entry.form();
+            entry.read_body();
             entry.request.status = status;
             entry.request.code = outcome.code;
             entry.request.ignored = outcome.ignored;
@@ -195,26 +212,25 @@ impl RequestLog {
 
     /// Returns the requests that match, in the order in which they came.
     pub fn list(&self, filter: &RequestFilter) -> Vec<RecordedRequest> {
-        let entries = self.entries.lock();
-        let matching = entries.list.iter().filter(|entry| entry.matches(filter));
+        let mut entries = self.entries.lock();
+        let matching = entries.list.iter_mut().filter(|entry| entry.matches(filter));
         matching
             .map(|entry| {
-                let mut request = entry.request.clone();
                 if entry.is_pending {
-                    request.form = entry.form();
+                    entry.read_body();
                 }
-                request
+                entry.request.clone()
             })
             .collect()
     }
 
-    /// Waits until at least `count` requests match, and returns all that do; fewer if it takes too long.
+    /// Waits until at least `count` requests match. Returns all that do, and true if it took too long, so that they are fewer.
     pub async fn wait(
         &self,
         filter: &RequestFilter,
         count: usize,
         timeout: Option<Duration>,
-    ) -> Vec<RecordedRequest> {
+    ) -> (Vec<RecordedRequest>, bool) {
         let mut changed = self.changed.subscribe();
         let waiting = async {
             loop {
@@ -222,12 +238,12 @@ impl RequestLog {
                 let list = self.list(filter);
                 // The sender is in `self`.
                 if list.len() >= count || changed.changed().await.is_err() {
-                    return list;
+                    return (list, false);
                 }
             }
         };
         let waited = tokio::time::timeout(timeout.unwrap_or(DEFAULT_TIMEOUT), waiting).await;
-        waited.unwrap_or_else(|_| self.list(filter))
+        waited.unwrap_or_else(|_| (self.list(filter), true))
     }
 }
 
@@ -243,9 +259,34 @@ impl Entry {
             })
     }
 
-    fn form(&self) -> Map<String, Value> {
-        form_of(&self.content_type, &self.body.bytes())
+    /// Reads the body as far as it has come.
+    fn read_body(&mut self) {
+        let body = self.body.bytes();
+        self.request.form = form_of(&self.content_type, &body);
+        self.request.body = json_of(&self.content_type, &body);
     }
+}
+
+/// The JSON in a body; `None` if it has another type, is not complete or is too long.
+fn json_of(content_type: &str, body: &[u8]) -> Option<Value> {
+    let media_type = content_type.split(';').next().unwrap_or_default().trim_ascii();
+    let is_json = media_type.eq_ignore_ascii_case("application/json") || media_type.ends_with("+json");
+    if !is_json || body.len() > har::BODY_LIMIT {
+        return None;
+    }
+    har::json_without_secrets(&charset::decode(Some(content_type), body).ok()?)
+}
+
+fn headers_of(headers: &HeaderMap) -> Map<String, Value> {
+    let mut joined = Map::new();
+    for (name, value) in har::headers_without_secrets(headers) {
+        let value = match joined.get(name).and_then(Value::as_str) {
+            Some(before) => format!("{before}, {value}"),
+            None => value,
+        };
+        joined.insert(name.to_owned(), value.into());
+    }
+    joined
 }
 
 /// True for a request that waits for events, under the prefix for API keys or the one for sessions.

@@ -155,7 +155,7 @@ impl TestServer {
         timeout: Duration,
     ) -> Result<Vec<RecordedRequest>, TestError> {
         self.on(move |double| async move {
-            ok(double.monitor.requests.wait(&filter, count, Some(timeout)).await)
+            ok(double.monitor.requests.wait(&filter, count, Some(timeout)).await.0)
         })
         .await
     }
@@ -169,6 +169,11 @@ impl TestServer {
     /// Adds a fault.
     pub async fn fault(&self, fault: Fault) -> Result<(), TestError> {
         self.on(move |double| async move { double.add_fault(fault) }).await
+    }
+
+    /// The faults that are left, and to how many requests each has happened: one that never fired is a mistake in a test.
+    pub async fn faults(&self) -> Result<Vec<Fault>, TestError> {
+        self.on(|double| async move { ok(double.monitor.faults.list()) }).await
     }
 
     /// Removes all faults.

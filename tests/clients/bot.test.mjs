@@ -80,6 +80,8 @@ test('the bot answers, and waits after a rate limit', () => withBot(async () => 
   await server.fault({ path: '/messages', user: BOT, status: 429, headers: { 'Retry-After': '0.01' }, times: 2 });
   await say('echo one');
   assert.deepEqual(await sent(3), [['echo one', 429], ['echo one', 429], ['echo one', 200]]);
+  await server.fault({ path: '/mesages', status: 500 });
+  assert.deepEqual((await server.faults()).map(({ fired }) => fired), [0]);
 }));
 
 test('the bot survives a lost queue', () => withBot(async () => {

@@ -91,6 +91,8 @@ def test_the_clock_is_set(teamchat_server):
 def test_errors_say_what_is_wrong(teamchat_server):
     with pytest.raises(ControlError, match="a fault needs one of"):
         teamchat_server.fault(path="/messages")
+    teamchat_server.fault(path="/mesages", status=500)
+    assert [fault["fired"] for fault in teamchat_server.faults()] == [0]
     with pytest.raises(ControlError, match="at \"nobody@example.com\": no entry of \"users\" has the email 'nobody@example.com'"):
         with Server({"channels": [{"name": "a", "subscribers": ["nobody@example.com"]}]}):
             pass

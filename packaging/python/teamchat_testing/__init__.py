@@ -179,7 +179,7 @@ class Server:
         wait: Optional[int] = None,
         timeout: Optional[float] = None,
     ) -> List[Json]:
-        """The requests so far. With `wait`, returns once that many match, or after `timeout` seconds."""
+        """The requests so far. With `wait`, returns once that many match, or fewer after `timeout` seconds."""
         given = {"method": method, "path": path, "user": user, "wait": wait, "timeout": timeout}
         query = {name: value for name, value in given.items() if value is not None}
         if pending:
@@ -231,6 +231,11 @@ class Server:
         }
         fault.update({name: value for name, value in given.items() if value is not None})
         self.control("POST", "/faults", fault)
+
+    def faults(self) -> List[Json]:
+        """The faults that are left. `fired` is the number of requests that each has affected."""
+        answer: List[Json] = self.control("GET", "/faults")["faults"]
+        return answer
 
     def clear_faults(self) -> None:
         """Removes all faults."""

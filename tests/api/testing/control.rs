@@ -44,8 +44,41 @@ async fn requests_are_seen_with_their_parameters_and_status() {
     let waiting = server.control("GET", "/requests?wait=2&timeout=60&path=/users/me", Value::Null);
     let (seen, _, _) = tokio::join!(waiting, server.get("/users/me", IAGO), server.get("/users/me", HAMLET));
     assert_eq!(seen["requests"].as_array().unwrap().len(), 2);
+    assert_eq!(seen["timed_out"], false);
     let late = server.control("GET", "/requests?wait=9&timeout=0.01", Value::Null).await;
     assert_eq!(late["requests"].as_array().unwrap().len(), 2);
+    assert_eq!(late["timed_out"], true);
+}
+
+#[tokio::test]
+async fn requests_are_seen_with_their_time_headers_and_json() {
+    let server = Program::start(SMALL, &[]);
+    let time = "2027-01-01T00:00:00Z";
+    server.control("PUT", "/clock", json!({"now": time, "frozen": true})).await;
+    let message = json!({"type": "channel", "list": [1, {"api_key": "very secret"}]});
+    let request = server.request(Method::POST, "/messages", IAGO).json(&message);
+    request
+        .header("X-Gitlab-Token", "very secret")
+        .header("X-Part", "1")
+        .header("X-Part", "2")
+        .send()
+        .await
+        .unwrap();
+    server.send("hi").await.unwrap();
+    let request = server.request(Method::POST, "/messages", IAGO).header("Content-Type", "application/json");
+    request.body("{").send().await.unwrap();
+    let seen = server.control("GET", "/requests", Value::Null).await;
+    assert!(!seen.to_string().contains("very secret") && !seen.to_string().contains("iago-key"), "{seen}");
+    let [with_json, with_form, malformed] = seen["requests"].as_array().unwrap().as_slice() else {
+        panic!("{seen}");
+    };
+    let headers = &with_json["headers"];
+    let found = ["authorization", "x-gitlab-token", "x-part", "content-type"].map(|name| &headers[name]);
+    assert_eq!(found, ["REDACTED", "REDACTED", "1, 2", "application/json"]);
+    assert_eq!(with_json["body"], json!({"type": "channel", "list": [1, {"api_key": "REDACTED"}]}));
+    assert_eq!((&with_json["form"], &with_json["time"]), (&json!({}), &json!(time)));
+    assert_eq!((&with_form["form"]["content"], &with_form["body"]), (&json!("hi"), &Value::Null));
+    assert_eq!((&malformed["body"], &malformed["status"]), (&Value::Null, &json!(400)));
 }
 
 #[tokio::test]
@@ -146,6 +179,9 @@ async fn faults_refuse_delay_and_cut_off() {
         (gateway.status().as_u16(), gateway.text().await.unwrap().as_str()),
         (502, "<h1>Bad gateway</h1>")
     );
+    fault(json!({"status": 500, "path": "/mesages"})).await;
+    let left = server.control("GET", "/faults", Value::Null).await;
+    assert_eq!([&left["faults"][0]["fired"], &left["faults"][1]["fired"]], [1, 0]);
     server.control("DELETE", "/faults", Value::Null).await;
     fault(json!({"status": 500, "headers": {"X-Request-Id": "7"}})).await;
     let error = server.request(Method::GET, "/users/me", IAGO).send().await.unwrap();
