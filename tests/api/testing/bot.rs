@@ -117,6 +117,9 @@ async fn bots_survive_faults() {
         [Some(429), Some(429), Some(200)]
     );
     assert!(sent.iter().all(|request| request.form["content"] == "echo one"));
+    server.fault(Fault::status(500).path("/mesages")).await.unwrap();
+    let left = server.faults().await.unwrap();
+    assert_eq!(left.iter().map(|fault| fault.fired).collect::<Vec<_>>(), [0], "the other one is done");
 
     // Its queue has expired: it registers again.
     server.clear_requests().await.unwrap();
