@@ -10,6 +10,7 @@ const { tmpdir } = require('node:os');
 const { join } = require('node:path');
 const { createInterface } = require('node:readline');
 const { promisify } = require('node:util');
+const { version } = require('./package.json');
 
 /** The program: $TEAMCHAT_BINARY, the one in this package, or that of $PATH. */
 function defaultBinary() {
@@ -34,6 +35,13 @@ async function sampleFixtures(binary = defaultBinary()) {
 function notStarted(error, binary) {
   if (error.code === 'ENOENT') return new ControlError(`there is no ${binary}; set TEAMCHAT_BINARY to the program`);
   return new ControlError(`the server did not start: ${error.message}`);
+}
+
+/** Warns if the program is not that of the release of this package. */
+function checkVersion(ready, binary) {
+  if (ready.version === version) return;
+  const program = ready.version ?? 'of an earlier version';
+  process.emitWarning(`teamchat-testing ${version} runs ${binary}, which is teamchat ${program}: use those of the same release`);
 }
 
 /** The final error of the program, without its log. */
@@ -94,7 +102,9 @@ class TestServer {
       child.stdout.unref?.();
       child.stderr.unref?.();
       if (given) fixtures = JSON.parse(await readFile(given, 'utf8'));
-      return new TestServer(child, JSON.parse(line), fixtures);
+      const ready = JSON.parse(line);
+      checkVersion(ready, binary);
+      return new TestServer(child, ready, fixtures);
     } finally {
       await rm(folder, { recursive: true });
     }

@@ -78,7 +78,7 @@ impl Serve {
         let base = self.named_url().unwrap_or_else(|| url.clone());
         let owner = owner_link.map(|path| format!("{base}{path}"));
         if self.output.json {
-            let mut line = json!({ "url": url, "urls": urls });
+            let mut line = json!({ "url": url, "urls": urls, "version": env!("CARGO_PKG_VERSION") });
             for (name, value) in [other, ("owner_url", owner)] {
                 if let Some(value) = value {
                     line[name] = value.into();

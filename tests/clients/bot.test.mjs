@@ -1,7 +1,10 @@
 // A bot of zulip-js and what it has to survive.
 import assert from 'node:assert/strict';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { after, beforeEach, test } from 'node:test';
 import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { TestServer } from 'teamchat-testing';
 
 const zulip = createRequire(`${process.env.CLIENTS_NODE_FOLDER}/`)('zulip-js');
@@ -106,3 +109,20 @@ test('the bot survives a restart with its queue', () => withBot(async () => {
   assert.deepEqual(await sent(1), [['echo four', 200]]);
   assert.deepEqual(await server.requests({ path: '/register', user: BOT }), []);
 }));
+
+test('a program of another version is noticed', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'teamchat-'));
+  const binary = join(folder, 'teamchat');
+  const ready = JSON.stringify({ url: '', test_control_url: '', version: '0.0.1' });
+  await writeFile(binary, `#!/bin/sh\necho '${ready}'\nexec sleep 60\n`, { mode: 0o755 });
+  const warnings = [];
+  const note = ({ message }) => warnings.push(message);
+  process.on('warning', note);
+  await (await TestServer.start({ users: [] }, { binary })).stop();
+  await rm(folder, { recursive: true });
+  const noticed = /^teamchat-testing [\d.]+ runs .*teamchat, which is teamchat 0\.0\.1: use those of the same release$/;
+  assert.equal(warnings.filter((text) => noticed.test(text)).length, 1, warnings.join('\n'));
+  await (await TestServer.start()).stop();
+  assert.equal(warnings.filter((text) => text.startsWith('teamchat-testing')).length, 1, warnings.join('\n'));
+  process.off('warning', note);
+});

@@ -2,6 +2,7 @@
 
 import threading
 import time
+import warnings
 
 import pytest
 import zulip
@@ -86,6 +87,15 @@ def test_the_clock_is_set(teamchat_server):
     message = {"type": "stream", "to": "Verona", "topic": "t", "content": "now"}
     message_id = client.send_message(message)["id"]
     assert client.get_raw_message(message_id)["message"]["timestamp"] == 1798761600
+
+
+def test_a_program_of_another_version_is_noticed(monkeypatch):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        Server().start().stop()
+    monkeypatch.setattr("teamchat_testing._package_version", lambda: "0.0.1")
+    with pytest.warns(UserWarning, match="^teamchat-testing 0.0.1 runs .*, which is teamchat [0-9.]+: use those of the same release$"):
+        Server().start().stop()
 
 
 def test_errors_say_what_is_wrong(teamchat_server):

@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 import dataclasses
+import importlib.metadata
 import json
 import os
 import re
@@ -19,6 +20,7 @@ import tempfile
 import urllib.error
 import urllib.parse
 import urllib.request
+import warnings
 from pathlib import Path
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Union
 
@@ -63,6 +65,14 @@ def sample_fixtures(binary: Optional[str] = None) -> Json:
     printed = subprocess.run([binary or find_binary(), "fixtures", "sample"], stdout=subprocess.PIPE, check=True)
     fixtures: Json = json.loads(printed.stdout)
     return fixtures
+
+
+def _package_version() -> Optional[str]:
+    """The version of this package. None if it is used without being installed."""
+    try:
+        return importlib.metadata.version("teamchat-testing")
+    except importlib.metadata.PackageNotFoundError:
+        return None
 
 
 def _refusal(printed: str) -> str:
@@ -134,6 +144,10 @@ class Server:
             self.fixtures = json.loads(self._file.read_text(encoding="utf-8"))
         ready = json.loads(line)
         self.url, self.test_control_url = ready["url"], ready["test_control_url"]
+        package, program = _package_version(), ready.get("version", "of an earlier version")
+        if package not in (None, program):
+            text = f"teamchat-testing {package} runs {self._binary}, which is teamchat {program}: use those of the same release"
+            warnings.warn(text, stacklevel=2)
         return self
 
     def stop(self) -> None:

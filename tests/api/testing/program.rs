@@ -48,6 +48,7 @@ async fn an_ephemeral_server_has_no_files_even_while_it_runs() {
 async fn the_fixtures_are_there_with_ids_in_order_and_keys_as_given() {
     let server = Program::start(SMALL, &[]);
     assert_eq!(server.ready["url"].as_str().unwrap(), server.url);
+    assert_eq!(server.ready["version"], env!("CARGO_PKG_VERSION"));
     let mut ids = Vec::new();
     for (email, key) in [IAGO, HAMLET, BOT] {
         let me = server.get("/users/me", (email, key)).await;
