@@ -26,6 +26,8 @@ pub struct RateLimiter {
     pub passwords: PasswordAttempts,
     /// Requests with wrong API keys from one address.
     wrong_keys: Counter<IpAddr>,
+    /// Lines of the log about them.
+    wrong_key_lines: Counter<IpAddr>,
     /// Submitted sign-up pages from one address. Each may cost a password hash.
     sign_ups: Counter<IpAddr>,
     /// Steps of logins at providers from one address, and from one /48 network of IPv6. Some have the server ask the provider, and
@@ -63,6 +65,7 @@ impl Default for RateLimiter {
         Self {
             passwords: PasswordAttempts::default(),
             wrong_keys: Counter::new(100, MINUTE),
+            wrong_key_lines: Counter::new(1, MINUTE),
             sign_ups: Counter::new(100, 10 * MINUTE),
             sign_ons: [Counter::new(200, 10 * MINUTE), Counter::new(2000, 10 * MINUTE)],
             requests_of_users: Counter::new(200, MINUTE),
@@ -112,6 +115,13 @@ impl RateLimiter {
     /// Counts a request with wrong credentials. Fails if there were too many; that error replaces the request's own.
     pub fn count_wrong_key(&self, peer: IpAddr, clock: &Clock) -> ApiResult<()> {
         self.wrong_keys.count(address_block(peer), clock).check()
+    }
+
+    /// Writes the address of a request with a wrong API key to the log, once a minute for each address.
+    pub fn log_wrong_key(&self, peer: IpAddr, clock: &Clock) {
+        if self.wrong_key_lines.count(address_block(peer), clock).pause().is_none() {
+            tracing::info!(address = %peer, "a wrong API key");
+        }
     }
 
     /// Counts a submitted sign-up page. Fails if there were too many.
@@ -205,6 +215,7 @@ impl RateLimiter {
     /// Forgets everything.
     pub fn clear(&self) {
         self.passwords.clear();
+        self.wrong_key_lines.clear();
         self.limits().into_iter().for_each(|(_, limit)| limit.clear());
     }
 
@@ -218,6 +229,7 @@ impl RateLimiter {
     pub fn remove_expired(&self, clock: &Clock) {
         let now = clock.monotonic();
         self.passwords.remove_expired(now);
+        self.wrong_key_lines.remove_expired(now);
         self.limits().into_iter().for_each(|(_, limit)| limit.remove_expired(now));
     }
 }

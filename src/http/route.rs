@@ -486,6 +486,9 @@ impl Route {
             .and_then(|authenticated| (self.admits)(authenticated.caller.clone()).map(|()| authenticated));
         let is_proven = || shown.zip(login).is_some_and(|(shown, login)| login.is_proven_by(shown));
         if admitted.as_ref().is_err_and(|error| error.status() == 401) && !is_proven() {
+            if matches!(shown, Some(Shown::Header(_) | Shown::KeyInQuery(_))) {
+                app.rate_limiter.log_wrong_key(peer, &app.clock);
+            }
             app.rate_limiter.count_wrong_key(peer, &app.clock)?;
         }
         admitted

@@ -141,6 +141,14 @@ async fn addresses_are_printed_and_events_logged() {
     let answer =
         reqwest::Client::new().post(format!("{origin}/api/v1/fetch_api_key")).form(&form).send().await;
     assert_eq!(answer.unwrap().status(), 401);
+    let own_user = format!("{origin}/api/v1/users/me");
+    let wrong_key = Some("0".repeat(32));
+    for _ in 0..3 {
+        let request =
+            reqwest::Client::new().get(&own_user).basic_auth("nobody@example.com", wrong_key.as_ref());
+        assert_eq!(request.send().await.unwrap().status(), 401);
+    }
+    assert_eq!(reqwest::get(&own_user).await.unwrap().status(), 401, "without a key");
     let created = run(&db, &["user", "create", "--email", "ada@example.com", "--full-name", "Ada", "--json"]);
     let created: Value = serde_json::from_slice(&created.stdout).unwrap();
     let password = ["user", "password", "--email", "ada@example.com", "--json"];
@@ -164,12 +172,14 @@ async fn addresses_are_printed_and_events_logged() {
         "the server has started",
         "no --trusted-proxy",
         "a login failed address=127.0.0.1",
+        "a wrong API key address=127.0.0.1",
         &format!(
             "an account was created action=\"account_created\" by=\"command line\" subject=\"user\" id={id}"
         ),
     ] {
         assert!(logged.contains(expected), "{expected}: {logged}");
     }
+    assert_eq!(logged.matches("a wrong API key").count(), 1, "one a minute: {logged}");
 }
 
 #[tokio::test]
