@@ -105,6 +105,24 @@ async fn payloads_are_read_in_their_charset() {
     deliver("text", "text/plain", b"caf\xe9").await.error(400, "BAD_REQUEST", "Malformed payload");
 }
 
+// conformance: send-22
+#[tokio::test]
+async fn line_feeds_around_delivered_texts_are_removed() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let api_key = key(&ada).await;
+    for (integration, content_type, body) in [
+        ("text", "text/plain", "\n/me waves\n"),
+        ("ifttt", "application/json", r#"{"topic": "t", "content": "\n/me waves\n"}"#),
+    ] {
+        let request = server.anonymous().request(Method::POST, &format!("/external/{integration}"));
+        request.query(json!({"api_key": api_key})).body(content_type, body).send().await.ok();
+        let message = newest(&ada).await;
+        let found = (&message["content"], &message["is_me_message"]);
+        assert_eq!(found, (&json!("/me waves"), &json!(true)), "{integration}");
+    }
+}
+
 #[tokio::test]
 async fn undeliverable_messages_are_refused() {
     let server = TestServer::start().await;

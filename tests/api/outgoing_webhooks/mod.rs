@@ -152,6 +152,21 @@ async fn a_direct_message_is_posted_and_answered() {
     assert_eq!(server.column("SELECT count(*) FROM outgoing_webhook").await, ["0"]);
 }
 
+// conformance: send-22
+#[tokio::test]
+async fn line_feeds_around_answers_are_removed() {
+    let server = server().await;
+    let ada = server.member("ada").await;
+    let hook = Hook::answering(&[(200, r#"{"content": "\n/me waves\n"}"#)]);
+    let bot = bot(&ada, &hook.url(), 1).await;
+    let mut queue = register(&ada).await;
+    send_direct(&ada, bot, "hello").await;
+    hook.request();
+    assert_eq!(messages(&mut queue, 2).await[1].2, "/me waves");
+    let newest = json!({"anchor": "newest", "num_before": 1, "num_after": 0});
+    assert_eq!(ada.get("/messages", newest).await.ok()["messages"][0]["is_me_message"], true);
+}
+
 // conformance: conv-85
 #[tokio::test]
 async fn answers_are_read_in_their_charset() {
