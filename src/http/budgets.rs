@@ -223,6 +223,15 @@ mod tests {
         assert!(reserve(&Budget::of_bodies(Some(128 << 20)), 1, 33 << 20).is_ok());
     }
 
+    /// `SECURITY.md` has these numbers.
+    #[test]
+    fn a_few_users_together_use_up_a_budget() {
+        let users = |Budget(inner): Budget| inner.limits.all.div_ceil(inner.limits.part);
+        assert_eq!(users(Budget::of_answers(None)), 16);
+        assert_eq!(users(Budget::of_answers(Some(512 << 20))), 4, "a small machine");
+        assert_eq!(users(Budget::of_bodies(None)), 4);
+    }
+
     #[test]
     fn bodies_keep_their_reservation_until_dropped() {
         let budget = budget();

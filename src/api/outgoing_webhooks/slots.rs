@@ -10,6 +10,9 @@ const SLOTS: usize = 64;
 /// Maximum number of them for bots created by one person.
 const SLOTS_OF_OWNER: usize = 16;
 
+/// `SECURITY.md` has this number.
+const _: () = assert!(SLOTS / SLOTS_OF_OWNER == 4);
+
 /// Maximum number of them for one bot.
 const SLOTS_OF_BOT: usize = 4;
 
