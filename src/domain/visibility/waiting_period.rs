@@ -17,7 +17,7 @@ const EMITTED_MEMBER: &str = "waiting_period_member";
 /// The most members in one step.
 const MEMBERS_PER_STEP: i64 = 20;
 
-/// How far ended waiting periods were emitted, in the order of their ends and of the ids of members.
+/// The end of the waiting periods that were emitted, in the order of their ends and of the ids of members.
 struct Position {
     /// In UNIX seconds.
     time: i64,

@@ -273,7 +273,7 @@ async fn a_server_without_mail_keeps_nothing() {
     drop(mailbox);
 }
 
-/// What waits when an operator turns mail and notifications off may be a lot.
+/// An operator turns mail and notifications off while a lot waits.
 #[tokio::test]
 async fn queues_that_are_not_used_any_more_are_cleared_in_several_jobs() {
     let server = TestServer::start().await;
