@@ -1,12 +1,17 @@
 //! Links to the address of the old server.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The most other hosts whose links are counted.
+const MAX_OTHERS: usize = 20;
 
 /// The addresses of the old server, and the new one.
 #[derive(Debug, Default)]
 pub struct OldAddress {
     /// Hosts, with their ports.
     hosts: BTreeSet<String>,
+    /// Other hosts that links to conversations lead to, with the number of these links.
+    others: BTreeMap<String, u64>,
     /// The address of the new server: scheme and host. Without it links become relative.
     new: Option<String>,
 }
@@ -19,7 +24,8 @@ impl OldAddress {
             host.split('/').next().unwrap_or_default().to_lowercase()
         };
         let new = new.map(|url| url.trim_end_matches('/').to_owned());
-        Self { hosts: old.iter().map(host).filter(|host| !host.is_empty()).collect(), new }
+        let hosts = old.iter().map(host).filter(|host| !host.is_empty()).collect();
+        Self { hosts, others: BTreeMap::new(), new }
     }
 
     /// The address of the new server; empty if it is not known.
@@ -27,14 +33,34 @@ impl OldAddress {
         self.new.as_deref().unwrap_or_default()
     }
 
+    /// Other hosts that links to conversations of rewritten texts lead to, with the number of these links.
+    pub const fn others(&self) -> &BTreeMap<String, u64> {
+        &self.others
+    }
+
     /// Adds the domains of placeholder emails, which are those of the server.
     pub fn detect<'a>(&mut self, domains: impl Iterator<Item = &'a String>) {
         self.hosts.extend(domains.cloned());
     }
 
+    /// Adds the hosts of links to uploads for which `is_known` returns true for the path id.
+    pub fn detect_in<E>(&mut self, text: &str, is_known: impl Fn(&str) -> Result<bool, E>) -> Result<(), E> {
+        for (host, path_id) in text.split("://").skip(1).filter_map(|url| url.split_once("/user_uploads/")) {
+            let host = host.to_lowercase();
+            let end = path_id.find(|c: char| !c.is_alphanumeric() && !"/_.-".contains(c));
+            let path_id = &path_id[..end.unwrap_or(path_id.len())];
+            // Punctuation at the end of a sentence is not of the link.
+            let path_id = path_id.trim_end_matches('.');
+            if is_host(&host) && !self.hosts.contains(&host) && is_known(path_id)? {
+                self.hosts.insert(host);
+            }
+        }
+        Ok(())
+    }
+
     /// Rewrites the links of a text; `None` if it has none. Code stays as it is.
-    pub fn rewrite(&self, text: &str) -> Option<String> {
-        if self.hosts.is_empty() || !text.contains("://") {
+    pub fn rewrite(&mut self, text: &str) -> Option<String> {
+        if !text.contains("://") {
             return None;
         }
         let mut out = String::with_capacity(text.len());
@@ -54,7 +80,7 @@ impl OldAddress {
         changed.then_some(out)
     }
 
-    fn rewrite_line(&self, line: &str, in_code: &mut bool, out: &mut String) -> bool {
+    fn rewrite_line(&mut self, line: &str, in_code: &mut bool, out: &mut String) -> bool {
         let has_odd_ticks = |text: &str| text.matches('`').count() % 2 == 1;
         let (mut rest, mut changed) = (line, false);
         while let Some(at) = find_url(rest) {
@@ -67,7 +93,11 @@ impl OldAddress {
             let length = if in_link { url[..length].find(')').unwrap_or(length) } else { length };
             let host_at = url.find("://").map_or(0, |at| at + 3);
             let host_end = url[host_at..length].find(['/', '#', '?']).map_or(length, |end| host_at + end);
-            if *in_code || !self.hosts.contains(&url[host_at..host_end].to_lowercase()) {
+            let host = url[host_at..host_end].to_lowercase();
+            if *in_code || !self.hosts.contains(&host) {
+                if !*in_code && url[host_end..length].trim_start_matches('/').starts_with("#narrow/") {
+                    self.add_other(host);
+                }
                 out.push_str(&url[..length]);
             } else {
                 changed = true;
@@ -94,6 +124,17 @@ impl OldAddress {
         *in_code ^= has_odd_ticks(rest);
         changed
     }
+
+    fn add_other(&mut self, host: String) {
+        if is_host(&host) && (self.others.len() < MAX_OTHERS || self.others.contains_key(&host)) {
+            *self.others.entry(host).or_default() += 1;
+        }
+    }
+}
+
+/// True for the name or number of a host, with a port or without.
+fn is_host(text: &str) -> bool {
+    !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || ".-:[]".contains(c))
 }
 
 /// The place of the first address in a text.
@@ -109,8 +150,8 @@ mod tests {
     #[test]
     fn links_to_the_old_server_lead_to_the_new_one() {
         let old = ["https://chat.old.example".to_owned()];
-        let relative = OldAddress::new(&old, None);
-        let absolute = OldAddress::new(&old, Some("https://new.example/".to_owned()));
+        let mut relative = OldAddress::new(&old, None);
+        let mut absolute = OldAddress::new(&old, Some("https://new.example/".to_owned()));
         let cases = [
             (
                 "see [it](https://chat.old.example/#narrow/channel/5-x/topic/y/near/7).",

@@ -2,6 +2,7 @@
 //! messages themselves.
 
 use crate::domain::access;
+use crate::domain::files::by_path_id;
 use crate::domain::messages::record::EditRecord;
 use crate::domain::messages::{add_flags, client_or_new};
 use crate::moving::import::error::{ImportError, ImportResult};
@@ -43,6 +44,28 @@ pub fn files(archive: &Archive) -> ImportResult<Vec<(String, PathBuf)>> {
     Ok(files)
 }
 
+/// Adds the hosts of links to files of the archive in its messages: only the old server has these files.
+pub fn detect_hosts(
+    target: &mut Target,
+    files: &[(String, PathBuf)],
+    addresses: &mut OldAddress,
+    progress: &Progress,
+) -> ImportResult<()> {
+    target.wait()?;
+    let is_known = |path_id: &str| target.read(|snapshot| Ok(by_path_id(snapshot, path_id)?.is_some()));
+    let wanted = |table: &str| table == "zerver_message";
+    for (name, path) in files {
+        progress.expect(path.metadata()?.len());
+        json::read_tables(path, name, progress, &wanted, &mut |_, text| {
+            if !text.contains("/user_uploads/") {
+                return Ok(());
+            }
+            addresses.detect_in(&json::parse::<Message>(text)?.content, &is_known)
+        })?;
+    }
+    Ok(())
+}
+
 /// Receivers and flags of one message.
 #[derive(Default)]
 struct OfMessage {
@@ -56,7 +79,7 @@ pub fn insert(
     target: &mut Target,
     organization: &mut Organization,
     files: &[(String, PathBuf)],
-    addresses: &OldAddress,
+    addresses: &mut OldAddress,
     progress: &Progress,
     report: &mut Report,
 ) -> ImportResult<()> {
@@ -143,7 +166,7 @@ fn check_reactions(rows: &[ReactionOf]) -> ImportResult<()> {
 
 struct Importer<'a> {
     organization: &'a mut Organization,
-    addresses: &'a OldAddress,
+    addresses: &'a mut OldAddress,
     clients: HashMap<u32, ClientId>,
     reactions: Vec<ReactionOf>,
     receipts: Receipts,

@@ -59,6 +59,14 @@ pub fn import(
         message_files = order.sorted_files(archive, &message_files, progress)?;
         organization.renumber_messages(&order);
     }
-    messages::insert(target, &mut organization, &message_files, &addresses, progress, report)?;
-    rest::insert_after_messages(target, &mut organization, &addresses, report).map_err(of_realm)
+    if report.attachments > 0 {
+        messages::detect_hosts(target, &message_files, &mut addresses, progress)?;
+    }
+    messages::insert(target, &mut organization, &message_files, &mut addresses, progress, report)?;
+    rest::insert_after_messages(target, &mut organization, &mut addresses, report).map_err(of_realm)?;
+    for (host, count) in addresses.others() {
+        let why = format!("if this was the old server, --old-url https://{host} rewrites them");
+        report.leave_out(&format!("links to conversations at {host}"), *count, &why);
+    }
+    Ok(())
 }

@@ -174,7 +174,7 @@ fn insert_value(tx: &Tx<'_>, value: &ProfileValue, html: Option<&str>) -> rusqli
 pub fn insert_after_messages(
     target: &mut Target,
     organization: &mut Organization,
-    addresses: &OldAddress,
+    addresses: &mut OldAddress,
     report: &mut Report,
 ) -> ImportResult<()> {
     let ignored = std::mem::take(&mut organization.ignored);

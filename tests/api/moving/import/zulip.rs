@@ -267,17 +267,55 @@ fn conversations() -> Archive {
     archive
 }
 
+/// The part of a report about links to other servers.
+fn links_left_out(report: &Value) -> Vec<&Value> {
+    let rows = report["left_out"].as_array().unwrap().iter();
+    rows.filter(|row| row["what"].as_str().unwrap().starts_with("links to conversations at ")).collect()
+}
+
 /// The address of the server is in its archive, and others that it had are not.
 #[test]
 fn links_to_named_addresses_are_rewritten() {
     let import = Import::new("zulip");
     let text = "see [it](https://first.example/#narrow/channel/5-general)";
     Archive::new().message(message(101, 10, 105, "boats", text), &[(10, 1)]).write(&import);
-    let rewritten = |arguments: &[&str]| {
-        let report = import.run(&[&["--dry-run"][..], arguments].concat());
-        report["others"]["messages with links to the old address"].as_u64().unwrap_or(0)
-    };
-    assert_eq!((rewritten(&[]), rewritten(&["--old-url", "https://first.example/"])), (0, 1));
+    let rewritten = |report: &Value| report["others"]["messages with links to the old address"].clone();
+    let report = import.run(&["--dry-run"]);
+    let why = "if this was the old server, --old-url https://first.example rewrites them";
+    let left_out = json!({"what": "links to conversations at first.example", "count": 1, "why": why});
+    assert_eq!((rewritten(&report), links_left_out(&report)), (Value::Null, vec![&left_out]));
+    let report = import.run(&["--dry-run", "--old-url", "https://first.example/"]);
+    assert_eq!((rewritten(&report), links_left_out(&report).len()), (json!(1), 0));
+}
+
+/// Emails that all may see do not name the old server. Links to its files do.
+#[tokio::test]
+async fn links_to_files_of_the_archive_name_the_old_server() {
+    let import = Import::new("zulip");
+    let mut archive = Archive::new();
+    archive.realm["zerver_userprofile"][1]["email"] = json!("bob@example.com");
+    let texts = [
+        "see [it](https://First.example:8443/#narrow/channel/5-general/near/102)",
+        "the list: https://first.example:8443/user_uploads/1/a7/YWJj/list.txt.",
+        "https://other.example/user_uploads/1/a7/YWJj/other.txt https://other.example/#narrow/channel/1-x",
+    ];
+    for (id, text) in (101..).zip(texts) {
+        archive.message(message(id, 10, 105, "boats", text), &[(10, 1)]);
+    }
+    archive.upload(40, "1/a7/YWJj/list.txt", b"oars", &[102]).write(&import);
+    let report = import.run(&[]);
+    assert_eq!(report["others"]["messages with links to the old address"], 2, "{report}");
+    let whats: Vec<&Value> = links_left_out(&report).iter().map(|row| &row["what"]).collect();
+    assert_eq!(whats, ["links to conversations at other.example"]);
+    let server = import.serve().await;
+    let ada = client(&server, "ada@example.com").await;
+    let file = "[/useruploads/1/a7/YWJj/list.txt](/user_uploads/1/a7/YWJj/list.txt)";
+    let expected = [
+        "see [it](/#narrow/channel/5-general/near/102)".to_owned(),
+        format!("the list: {file}."),
+        texts[2].to_owned(),
+    ];
+    assert_eq!(contents(&messages(&ada, json!([])).await), expected);
 }
 
 #[tokio::test]
