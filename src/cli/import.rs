@@ -21,7 +21,7 @@ pub(super) struct Import {
     /// The format of the archive.
     #[arg(value_parser = format())]
     format: Format,
-    /// The archive (.tar.gz, .tar or .zip), or the folder with its files.
+    /// The archive (.tar.gz, .tar or .zip), the folder with its files, or its file of lines.
     path: PathBuf,
     /// The database to create. It must not exist.
     #[arg(long, env = "TEAMCHAT_DB", value_name = "NEW")]

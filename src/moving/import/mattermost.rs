@@ -179,7 +179,10 @@ pub fn import(
     progress: &Progress,
     report: &mut Report,
 ) -> ImportResult<()> {
-    let (_, names) = archive.entries("")?;
+    let names = match archive.given_file() {
+        Some(name) => vec![name.to_owned()],
+        None => archive.entries("")?.1,
+    };
     let lines: Vec<&String> = names.iter().filter(|name| is_lines(name)).collect();
     let [name] = lines.as_slice() else {
         return Err(ImportError::new(

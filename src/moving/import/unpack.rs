@@ -1,4 +1,5 @@
-//! The files of an archive: a folder as it is, or a packed archive that is unpacked beside the new database.
+//! The files of an archive: a folder as it is, also by one of its files, or a packed archive that is unpacked beside the new
+//! database.
 
 use crate::moving::import::error::{ImportError, ImportResult};
 use flate2::read::MultiGzDecoder;
@@ -28,6 +29,8 @@ pub const NO_SPACE: &str = "the disk has no space for the files of the archive";
 #[derive(Debug)]
 pub struct Archive {
     root: PathBuf,
+    /// The name of the file that was given instead of the folder.
+    given: Option<String>,
     /// A folder for files that are extracted from others. It may not exist yet.
     scratch: PathBuf,
     scratch_files: Cell<u64>,
@@ -37,24 +40,31 @@ pub struct Archive {
 const SCRATCH: &str = "extracted:";
 
 impl Archive {
-    /// Opens a folder, or unpacks a `.tar.gz`, `.tar` or `.zip` file to `unpacked`, which must not exist. `marks` are files at
-    /// the top of such archives: if none of them is there, they are looked for in the only folder. `space` is the number of
-    /// bytes that the unpacked files may take; `None` if it is unknown.
+    /// Opens a folder, or that of a `.json`, `.jsonl` or `.bson` file, or unpacks a `.tar.gz`, `.tar` or `.zip` file to
+    /// `unpacked`, which must not exist. `marks` are files at the top of such archives: if none of them is there, they are
+    /// looked for in the only folder. `space` is the number of bytes that the unpacked files may take; `None` if it is unknown.
     pub fn open(path: &Path, unpacked: &Path, marks: &[&str], space: Option<u64>) -> ImportResult<Self> {
         let shown = path.display().to_string();
         let metadata = std::fs::metadata(path).map_err(|error| ImportError::in_file(&shown, error))?;
-        let root = if metadata.is_dir() {
-            path.to_owned()
+        let (root, given) = if metadata.is_dir() {
+            (path.to_owned(), None)
+        } else if let Some((folder, name)) = folder_of(path) {
+            (folder, Some(name))
         } else {
             unpack(path, &shown, Budget::of(metadata.len(), space), unpacked)?;
-            unpacked.to_owned()
+            (unpacked.to_owned(), None)
         };
         let scratch = unpacked.with_file_name("extracted");
-        let archive = Self { root, scratch, scratch_files: Cell::default() };
+        let archive = Self { root, given, scratch, scratch_files: Cell::default() };
         Ok(match archive.only_folder(marks)? {
             Some(folder) => Self { root: archive.root.join(folder), ..archive },
             None => archive,
         })
+    }
+
+    /// The name of the file that was given instead of the folder, if one was.
+    pub fn given_file(&self) -> Option<&str> {
+        self.given.as_deref()
     }
 
     /// Creates a file for content that is extracted from another file. Returns its path as that of a file of the archive.
@@ -67,7 +77,7 @@ impl Archive {
     }
 
     fn only_folder(&self, marks: &[&str]) -> ImportResult<Option<String>> {
-        if marks.iter().any(|mark| self.root.join(mark).exists()) {
+        if self.given.is_some() || marks.iter().any(|mark| self.root.join(mark).exists()) {
             return Ok(None);
         }
         let (folders, _) = self.entries("")?;
@@ -158,6 +168,16 @@ fn entry_of(folder: &Path, name: &OsStr) -> PathBuf {
     let forms: [String; 2] = [text.nfc().collect(), text.nfd().collect()];
     let mut paths = forms.iter().map(|form| folder.join(form));
     paths.find(|path| path.symlink_metadata().is_ok()).unwrap_or(path)
+}
+
+/// The folder and the name of a file that is not packed.
+fn folder_of(path: &Path) -> Option<(PathBuf, String)> {
+    let path = path.canonicalize().ok()?;
+    let ending = path.extension().and_then(|ending| ending.to_str());
+    if !matches!(ending, Some("json" | "jsonl" | "bson")) {
+        return None;
+    }
+    Some((path.parent()?.to_owned(), path.file_name()?.to_str()?.to_owned()))
 }
 
 /// The bytes and files that may still be unpacked.

@@ -22,12 +22,12 @@ pub fn import(
     progress: &Progress,
     report: &mut Report,
 ) -> ImportResult<()> {
-    const FILE: &str = MARKS[0];
-    let path = archive.file(FILE)?;
+    let name = archive.given_file().unwrap_or(MARKS[0]);
+    let path = archive.file(name)?;
     progress.expect(2 * path.metadata()?.len());
     let mut importer = Importer::new(target, archive, addresses, report, "import")?;
     let mut places: Vec<Place> = Vec::new();
-    json::read_lines(&path, FILE, progress, |position, text| {
+    json::read_lines(&path, name, progress, |position, text| {
         let mut add = || match json::parse::<Line>(text)? {
             Line::Message(message) => {
                 check_place(&message)?;
@@ -36,16 +36,16 @@ pub fn import(
             }
             line => importer.add(line),
         };
-        add().map_err(|error| ImportError::at(FILE, position.line, error))
+        add().map_err(|error| ImportError::at(name, position.line, error))
     })?;
     // Those of one second stay in their order.
     places.sort_by_key(|place| place.time);
-    let mut file = json::open(&path, FILE)?;
+    let mut file = json::open(&path, name)?;
     for Place { position, length, .. } in places {
         let text = json::read_at(&mut file, position.offset, length as usize)?;
         progress.advance(length.into());
         let added = json::parse(&text).and_then(|line| importer.add(line));
-        added.map_err(|error| ImportError::at(FILE, position.line, error))?;
+        added.map_err(|error| ImportError::at(name, position.line, error))?;
     }
     importer.finish()
 }

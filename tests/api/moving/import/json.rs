@@ -24,6 +24,27 @@ pub fn people() -> Vec<Value> {
     ]
 }
 
+/// The file names others in its folder, which may have more than the archive.
+#[tokio::test]
+async fn the_file_of_lines_may_be_given() {
+    let import = Import::new("json");
+    import.write("anchor.png", pictures::png(64, 64));
+    import.write("files/list.txt", "oars");
+    import.write("other.jsonl", "no line");
+    std::os::unix::fs::symlink("/etc/hostname", import.archive().join("link")).unwrap();
+    let mut lines = people();
+    lines[1]["avatar"] = Value::Null;
+    lines.push(json!({"type": "message", "sender": "ada", "to": ["bob"], "content": "the list:",
+        "date": 1_746_093_600, "files": [{"path": "files/list.txt"}]}));
+    write(&import, &lines);
+    let path = import.archive().join("chat.jsonl");
+    std::fs::rename(import.archive().join("messages.jsonl"), &path).unwrap();
+    let error = import.refused(&import.archive().join("other.jsonl"));
+    assert!(error.starts_with("other.jsonl:1: "), "{error}");
+    let report = import.report_on(&path, &[]);
+    assert_eq!((&report["messages"], &report["attachments"]), (&json!(1), &json!(1)), "{report}");
+}
+
 /// Messages of one batch, and descriptions, refer to what comes after them in the archive.
 #[tokio::test]
 async fn links_and_descriptions_know_the_whole_archive() {

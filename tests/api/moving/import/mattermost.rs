@@ -146,6 +146,19 @@ fn a_folder_of_emoji_is_not_the_archive() {
     assert_eq!(import.run(&[])["others"]["emoji"], 1);
 }
 
+/// The folder may have other files of this kind.
+#[test]
+fn the_file_of_lines_may_be_given() {
+    let post = json!({"team": "boats", "channel": "town-square", "user": "ada", "message": "x",
+        "create_at": 1_709_280_000_000_i64, "attachments": [{"path": "20240301/list.txt"}]});
+    let import = export(&[json!({"type": "post", "post": post})]);
+    import.write("other.json", "{}");
+    let error = import.refused(&import.archive());
+    assert!(error.starts_with("an export has one file of lines"), "{error}");
+    let report = import.report_on(&import.archive().join("export.json"), &[]);
+    assert_eq!((&report["messages"], &report["attachments"]), (&json!(1), &json!(1)), "{report}");
+}
+
 /// Posts are read again, at their place in the file.
 #[tokio::test]
 async fn an_export_may_begin_with_a_byte_order_mark() {

@@ -60,7 +60,12 @@ impl Import {
 
     /// Imports, and returns the report.
     pub fn run(&self, arguments: &[&str]) -> Value {
-        let output = self.run_on(&self.archive(), &[&["--json"], arguments].concat());
+        self.report_on(&self.archive(), arguments)
+    }
+
+    /// Imports a folder or file, and returns the report.
+    pub fn report_on(&self, path: &Path, arguments: &[&str]) -> Value {
+        let output = self.run_on(path, &[&["--json"], arguments].concat());
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         let printed = String::from_utf8(output.stdout).unwrap();
         serde_json::from_str(printed.lines().last().unwrap()).unwrap()
