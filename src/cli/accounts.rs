@@ -1,16 +1,18 @@
-//! `teamchat user password`, `role`, `rename`, `email`, `delete`, `sessions`, `unlock`, `deactivate` and `reactivate`, and
+//! `teamchat user password`, `password-links`, `role`, `rename`, `email`, `delete`, `sessions`, `unlock`, `deactivate` and `reactivate`, and
 //! passwords that are read or made.
 
-use super::common::{Account, Failure, confirm, role, run_command};
+use super::common::{Account, Failure, File, Output, confirm, role, run_command};
 use super::credentials::{list_keys, list_sessions};
 use super::purge::listed;
+use super::server_address;
 use clap::Args;
 use clap::builder::BoolishValueParser;
 use rand::RngExt;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use std::io::BufRead;
-use teamchat::commands::Command;
+use std::io::{BufRead, Write};
+use teamchat::commands::{Command, PasswordLinks};
+use teamchat::domain::accounts::password::PasswordLink;
 use teamchat::domain::keys::KeyRecord;
 use teamchat::domain::logins::sessions::SessionRecord;
 use teamchat::types::Role;
@@ -22,6 +24,54 @@ pub(super) struct PasswordCommand {
     /// Read the password from the first line of standard input.
     #[arg(long, env = "TEAMCHAT_PASSWORD_STDIN", value_parser = BoolishValueParser::new())]
     password_stdin: bool,
+}
+
+#[derive(Args)]
+pub(super) struct PasswordLinksCommand {
+    #[command(flatten)]
+    file: File,
+    /// Create links for all people, including those who have a password.
+    #[arg(long, env = "TEAMCHAT_ALL", value_parser = BoolishValueParser::new())]
+    all: bool,
+    /// Send the links by mail. Links of people with placeholder addresses are printed.
+    #[arg(long, env = "TEAMCHAT_MAIL", value_parser = BoolishValueParser::new())]
+    mail: bool,
+    #[command(flatten)]
+    output: Output,
+}
+
+impl PasswordLinksCommand {
+    pub(super) fn run(self) -> Result<(), Failure> {
+        let db = &self.file.db;
+        let command = Command::CreatePasswordLinks { all: self.all, mail: self.mail };
+        let PasswordLinks { public_url, links } = run_command(db, command)?;
+        let address = server_address(db, public_url);
+        let mut rows = serde_json::to_value(&links)?;
+        for (link, row) in links.iter().zip(rows.as_array_mut().into_iter().flatten()) {
+            if let Some(path) = &link.path {
+                row["url"] = format!("{address}{path}").into();
+            }
+        }
+        self.output.print(db, &rows, |out, style| {
+            if links.is_empty() {
+                return writeln!(out, "All active people have a password.");
+            }
+            write_links(out, &address, &links)?;
+            let note = "A link works once, for a day, and replaces the person's earlier link.";
+            writeln!(out, "{}", style.dim(note))
+        })
+    }
+}
+
+/// Writes links, each in a line behind the email. `address` is that of the server.
+pub(super) fn write_links(out: &mut dyn Write, address: &str, links: &[PasswordLink]) -> std::io::Result<()> {
+    for PasswordLink { email, path } in links {
+        match path {
+            Some(path) => writeln!(out, "{email}\t{address}{path}")?,
+            None => writeln!(out, "{email}\tsent by mail")?,
+        }
+    }
+    Ok(())
 }
 
 #[derive(Args)]

@@ -1,5 +1,6 @@
 //! `teamchat import`.
 
+use super::accounts::write_links;
 use super::common::{Failure, Output, print};
 use clap::Args;
 use clap::builder::{BoolishValueParser, PossibleValuesParser, TypedValueParser};
@@ -128,8 +129,5 @@ fn write_report(out: &mut dyn Write, report: &Report, address: &str) -> std::io:
         let ids: Vec<String> = differences.examples.iter().map(ToString::to_string).collect();
         writeln!(out, "            {}", ids.join(", "))?;
     }
-    for link in &report.password_links {
-        writeln!(out, "{}\t{address}{}", link.email, link.path)?;
-    }
-    Ok(())
+    write_links(out, address, &report.password_links)
 }

@@ -34,8 +34,8 @@ mod test_server;
 mod tls_flags;
 
 use accounts::{
-    DeactivateCommand, DeleteCommand, EmailCommand, PasswordCommand, RenameCommand, RoleCommand,
-    SessionsCommand, random_password, read_password,
+    DeactivateCommand, DeleteCommand, EmailCommand, PasswordCommand, PasswordLinksCommand, RenameCommand,
+    RoleCommand, SessionsCommand, random_password, read_password,
 };
 use clap::builder::BoolishValueParser;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -200,6 +200,11 @@ enum UserCommand {
     /// Revokes all API keys and sessions of the user, so every client has to log in again. Without --password-stdin, the
     /// password is random and printed once.
     Password(PasswordCommand),
+    /// Create links with which people set a password: those who have none, such as after an import.
+    ///
+    /// Prints the links, or sends them with --mail. A link works once, for a day, and replaces the person's earlier link. Anyone who
+    /// has a link can set the password.
+    PasswordLinks(PasswordLinksCommand),
     /// Change a user's role.
     Role(RoleCommand),
     /// Deactivate a user and their bots. Their messages stay.
@@ -360,6 +365,7 @@ impl UserCommand {
             }
             Self::Unlock(account) => account.unlock(),
             Self::Password(command) => command.run(),
+            Self::PasswordLinks(command) => command.run(),
             Self::Role(command) => command.run(),
             Self::Deactivate(command) => command.run(),
             Self::Reactivate(account) => account.set_active(true),
@@ -374,6 +380,13 @@ impl UserCommand {
     }
 }
 
+/// The public address of the server, or that of the running one on this machine, or the default.
+fn server_address(db: &Path, public_url: Option<String>) -> String {
+    let running = || Database::announced(db).and_then(|server| server.origin);
+    let address = public_url.or_else(running).unwrap_or_else(|| format!("http://{DEFAULT_ADDRESS}"));
+    address.trim_end_matches('/').to_owned()
+}
+
 impl CreateBot {
     fn run(self) -> Result<(), Failure> {
         let db = &self.file.db;
@@ -383,12 +396,8 @@ impl CreateBot {
             owner: self.owner,
             full_name: self.full_name,
         };
-        // The address of a running server, or the default.
-        let running = Database::announced(db).and_then(|server| server.origin);
         let bot: CreatedWebhookBot = run_command(db, command)?;
-        let origin = bot.public_url.clone().or(running);
-        let origin = origin.unwrap_or_else(|| format!("http://{DEFAULT_ADDRESS}"));
-        let url = format!("{}{}", origin.trim_end_matches('/'), bot.path);
+        let url = format!("{}{}", server_address(db, bot.public_url.clone()), bot.path);
         let mut value = serde_json::to_value(&bot)?;
         value["url"] = url.as_str().into();
         self.output.print(db, &value, |out, style| {

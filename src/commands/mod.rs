@@ -22,6 +22,7 @@ pub use crate::commands::webhook_bot::CreatedWebhookBot;
 use crate::commands::webhook_bot::{WebhookBot, create_webhook_bot};
 pub use crate::commands::work::Work;
 use crate::domain::accounts::create::{NewUser, create};
+use crate::domain::accounts::password::PasswordLink;
 use crate::domain::audit;
 use crate::domain::audit::{Action, Entry, Filter};
 use crate::domain::bots::NewBotRow;
@@ -65,6 +66,13 @@ pub enum Command {
         email: String,
         /// The new password in clear text.
         password: String,
+    },
+    /// `user password-links`.
+    CreatePasswordLinks {
+        /// True for all people; false for those without a password.
+        all: bool,
+        /// True if the links are sent by mail.
+        mail: bool,
     },
     /// `user role`.
     SetRole {
@@ -214,6 +222,15 @@ pub struct CreatedUser {
     /// True for a person for whom no password was set, because people do not log in with passwords.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_without_password: bool,
+}
+
+/// The response to [`Command::CreatePasswordLinks`].
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct PasswordLinks {
+    /// The public address of the running server.
+    pub public_url: Option<String>,
+    /// The links, by the id of the user.
+    pub links: Vec<PasswordLink>,
 }
 
 /// A user in the response to [`Command::ListUsers`].
@@ -404,6 +421,10 @@ fn execute(
             accounts::password::check_is_enabled(tx)?;
             let hash = password_hash.ok_or_else(|| ApiError::internal("a password without its hash"))?;
             to_json(accounts::password::set(tx, &user, &hash, PasswordSetBy::Operator))
+        }
+        Command::CreatePasswordLinks { all, mail } => {
+            let links = accounts::password::create_links(tx, all, mail)?;
+            to_json(Ok(PasswordLinks { public_url, links }))
         }
         Command::SetRole { email, role } => {
             let user = find_user(tx, &email)?;

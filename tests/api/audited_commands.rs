@@ -105,6 +105,7 @@ async fn walk(is_running: bool) {
         (of(&["user", "key", "revoke"], &["KEY"]), false, "key_revoked"),
         (of(&["user", "session", "end"], &["SESSION"]), false, "session_ended"),
         (of(&["user", "password"], &[]), false, "password_set"),
+        (vec!["user", "password-links", "--all"], false, "password_link_created"),
         (of(&["user", "key", "mint"], &[]), false, "key_created"),
         (of(&["user", "session", "end"], &["--all"]), false, "key_revoked"),
         (of(&["user", "role"], &["--role", "moderator"]), false, "role_changed"),

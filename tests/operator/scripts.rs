@@ -68,6 +68,7 @@ fn commands_print_the_members_that_the_page_lists() {
         ("user list", ""),
         ("user unlock", bob),
         ("user password", bob),
+        ("user password-links", "--all"),
         ("user role", "--email bob@example.com --role moderator"),
         ("user rename", "--email bob@example.com --full-name Robert"),
         ("user email", "--email bob@example.com --new-email eve@example.com"),

@@ -84,7 +84,7 @@ fn send(tx: &mut Tx<'_>, email: &str) -> ApiResult<()> {
         Some(user) if user.is_bot() || user.is_system_bot => Ok(()),
         Some(user) if user.is_active => {
             let (key, expires) = password::create_reset_by_mail(tx, &user)?;
-            letters::password_reset(tx, &user, &key, expires)
+            letters::password_reset(tx, &user, &key, expires, true)
         }
         Some(user) => letters::no_password_to_reset(tx, &user.delivery_email, true),
         None => letters::no_password_to_reset(tx, email, false),

@@ -1,15 +1,17 @@
-//! Passwords reset by a link, of an administrator or by mail, and by the operator's command.
+//! Passwords reset by a link, of an administrator or by mail, and by the operator's commands.
 
 use crate::auth::Caller;
 use crate::auth::credentials::digest;
 use crate::domain::audit::{Action, Entry};
+use crate::domain::mail::letters;
 use crate::domain::notices::security::PasswordSetBy;
 use crate::domain::rows::user::UserRow;
-use crate::domain::{logins, notices, realm, rows, users};
+use crate::domain::{logins, mail, notices, realm, rows, users};
 use crate::error::{ApiError, ApiResult, ok_unless_refused};
 use crate::store::{ExecuteCached, Tx};
 use crate::types::{Role, UserId, is_valid_until, random_key};
 use rusqlite::{Connection, OptionalExtension};
+use serde::{Deserialize, Serialize};
 
 /// Validity of a link in seconds: a day.
 const RESET_VALIDITY: i64 = 24 * 60 * 60;
@@ -42,6 +44,51 @@ pub fn create_reset(tx: &Tx<'_>, caller: &Caller, user: &UserRow) -> ApiResult<(
     check_is_enabled(tx)?;
     tx.audit(Entry::new(Action::PasswordLinkCreated, user.user_id))?;
     insert_reset(tx, user.user_id, caller.user_id)
+}
+
+/// A link with which a person sets a password.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct PasswordLink {
+    /// The person's real email.
+    pub email: String,
+    /// The path, below the address of the server; `None` for a link that was sent by mail.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+}
+
+/// Creates links for all active people, or for those without a password, in the name of the first owner. Those `by_mail` are sent,
+/// unless the address is a placeholder. Fails with 400 without an active owner, or if this server sends no mail.
+pub fn create_links(tx: &mut Tx<'_>, for_all: bool, by_mail: bool) -> ApiResult<Vec<PasswordLink>> {
+    check_is_enabled(tx)?;
+    if by_mail && !mail::is_on(tx)? {
+        return Err(ApiError::bad_request(
+            "this server sends no mail: start it with --smtp-url and --mail-from",
+        ));
+    }
+    let mut people = users::all(tx)?;
+    people.retain(|user| user.is_active && !user.is_bot());
+    let owner = people.iter().find(|user| user.role == Role::Owner);
+    let owner = owner.ok_or_else(|| ApiError::bad_request("the organization has no active owner"))?;
+    let owner = rows::user::caller(tx, owner.user_id)?;
+    let mut links = Vec::new();
+    for user in people {
+        if !for_all && users::password_hash(tx, user.user_id)?.is_some() {
+            continue;
+        }
+        let path = if by_mail && !user.delivery_email.ends_with(".invalid") {
+            if !mail::outbox::has_room(tx)? {
+                return Err(ApiError::bad_request("too many emails are waiting for the mail server"));
+            }
+            let (key, expires) = create_reset_by_mail(tx, &user)?;
+            letters::password_reset(tx, &user, &key, expires, false)?;
+            None
+        } else {
+            let (key, _) = create_reset(tx, &owner, &user)?;
+            Some(format!("/join/password/{key}/"))
+        };
+        links.push(PasswordLink { email: user.delivery_email, path });
+    }
+    Ok(links)
 }
 
 /// Creates the secret part of a link that goes to the address of a user who forgot the password. An earlier link of the user stops

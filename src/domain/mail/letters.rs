@@ -76,19 +76,35 @@ fn local_time(seconds: i64, timezone: &str) -> String {
     }
 }
 
-/// Sends a person the link that sets a new password.
-pub fn password_reset(tx: &mut Tx<'_>, user: &UserRow, key: &str, expires: i64) -> ApiResult<()> {
+/// Sends a person the link that sets a new password: one that they asked for, or one from the operator.
+pub fn password_reset(
+    tx: &mut Tx<'_>,
+    user: &UserRow,
+    key: &str,
+    expires: i64,
+    is_requested: bool,
+) -> ApiResult<()> {
     let Some((setup, organization)) = begin(tx)? else { return Ok(()) };
+    let account = format!("your account {} in {organization}", user.delivery_email);
+    let (subject, text, note) = if is_requested {
+        (
+            reset_subject(&organization),
+            format!("You asked to set a new password for {account}."),
+            "If you did not request this, you can ignore this email. Your password does not change.",
+        )
+    } else {
+        (
+            format!("Set a password for {organization}"),
+            format!("Please set a password for {account}."),
+            "The operator of the server sent you this email.",
+        )
+    };
     let body = Body::new()
-        .paragraph(&format!(
-            "You asked to set a new password for your account {} in {organization}.",
-            user.delivery_email
-        ))
+        .paragraph(&text)
         .button("Set a new password", &format!("{}/join/password/{key}/", setup.url))
         .paragraph("The link works once and expires after a day.")
-        .small("If you did not request this, you can ignore this email. Your password does not change.");
-    let letter =
-        Letter::to_user(Kind::PasswordReset, user, Language::English, reset_subject(&organization), body);
+        .small(note);
+    let letter = Letter::to_user(Kind::PasswordReset, user, Language::English, subject, body);
     let about = format!("password:{}", user.user_id);
     super::withdraw(tx, &about)?;
     queue(tx, letter.from_name(security_of(&organization)).about(about).expires(expires))

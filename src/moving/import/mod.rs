@@ -30,18 +30,15 @@ mod zulip;
 pub use self::place::Place;
 
 use crate::app::App;
-use crate::auth::Caller;
-use crate::domain::accounts::password::create_reset;
-use crate::domain::rows::user;
+use crate::domain::accounts::password::create_links;
 use crate::domain::users;
 use crate::moving::import::error::{ImportError, ImportResult};
 use crate::moving::import::links::OldAddress;
 use crate::moving::import::progress::Progress;
-use crate::moving::import::report::{Administrator, PasswordLink, Report};
+use crate::moving::import::report::{Administrator, Report};
 use crate::moving::import::target::Target;
 use crate::moving::import::unpack::Archive;
 use crate::store::{integrity_problems, missing_references};
-use crate::types::Role;
 use std::path::PathBuf;
 use std::sync::Arc;
 use tokio::runtime::Handle;
@@ -119,7 +116,7 @@ pub fn run(app: Arc<App>, runtime: Handle, source: &Source, place: &Place) -> Im
     // A job that still runs may have failed first.
     target.wait().and(imported)?;
     if source.password_links {
-        report.password_links = password_links(&mut target)?;
+        report.password_links = target.run(|tx| Ok(create_links(tx, false, false)?))?;
     }
     check(&target, &report)?;
     report.administrators = administrators(&target)?;
@@ -138,30 +135,6 @@ fn administrators(target: &Target) -> ImportResult<Vec<Administrator>> {
         email: user.delivery_email,
     });
     Ok(named.collect())
-}
-
-/// Creates links for people without a password, in the name of the first owner.
-fn password_links(target: &mut Target) -> ImportResult<Vec<PasswordLink>> {
-    target.run(|tx| {
-        let people = users::all(tx)?.into_iter().filter(|user| user.is_active && !user.is_bot());
-        let people: Vec<_> = people.collect();
-        let owner = people.iter().find(|user| user.role == Role::Owner);
-        let Some(owner) = owner else {
-            return Err(ImportError::new("the organization has no owner for links"));
-        };
-        let owner: Caller = user::caller(tx, owner.user_id)?;
-        let mut links = Vec::new();
-        for user in people.iter().filter(|user| user.delivery_email.contains('@')) {
-            if users::password_hash(tx, user.user_id)?.is_none() {
-                let (key, _) = create_reset(tx, &owner, user)?;
-                links.push(PasswordLink {
-                    email: user.delivery_email.clone(),
-                    path: format!("/join/password/{key}/"),
-                });
-            }
-        }
-        Ok(links)
-    })
 }
 
 /// Checks the database: the file itself, its references, and the number of messages.

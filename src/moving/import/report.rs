@@ -1,5 +1,6 @@
 //! The report of an import.
 
+use crate::domain::accounts::password::PasswordLink;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -73,15 +74,6 @@ pub struct Differences {
     pub count: u64,
     /// The ids of some.
     pub examples: Vec<u32>,
-}
-
-/// A link with which a person sets a password.
-#[derive(Debug, Serialize)]
-pub struct PasswordLink {
-    /// The person's email.
-    pub email: String,
-    /// The path, below the address of the server.
-    pub path: String,
 }
 
 impl Report {

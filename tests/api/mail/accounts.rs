@@ -1,10 +1,10 @@
 //! Emails about accounts: passwords, sign-up, logins.
 
 use super::{DAY, invitation, log_in, open, proven, settle, start, submit};
-use crate::harness::Answer;
+use crate::harness::{Answer, TestServer};
 use crate::join::{Page, text};
 use hyper::Method;
-use serde_json::json;
+use serde_json::{Value, json};
 use teamchat::app::{BackupOptions, Options};
 use teamchat::commands::Command;
 use teamchat::types::Role;
@@ -51,6 +51,63 @@ async fn a_forgotten_password_is_set_by_the_link_in_a_letter() {
     assert_eq!(log_in(&server, "ada@example.com", "another one").await, 200);
     assert_eq!(log_in(&server, "ada@example.com", "a password").await, 401);
     assert_eq!(proven(&server).await, ["ada@example.com"]);
+}
+
+#[tokio::test]
+async fn people_without_a_password_get_links_from_the_operator() {
+    let (server, mut sink) = start().await;
+    let owner = server.user("owner", Role::Owner, None, Some("a password")).await;
+    for name in ["ada", "bob", "eve", "gone"] {
+        server.member(name).await;
+    }
+    server.bot("helper", &owner).await;
+    server.sql("UPDATE user SET delivery_email = 'eve@imported.invalid' WHERE full_name = 'Eve'").await;
+    let gone = Command::SetActive { email: "gone@example.com".to_owned(), is_active: false };
+    server.command(gone).await;
+    let create = |all: bool, mail: bool| server.command(Command::CreatePasswordLinks { all, mail });
+    let printed = create(false, false).await;
+    let emails = |answer: &Value| -> Vec<String> {
+        let links = answer["links"].as_array().unwrap().iter();
+        links.map(|link| link["email"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(emails(&printed), ["ada@example.com", "bob@example.com", "eve@imported.invalid"]);
+    settle(&server).await;
+    assert!(sink.rest().is_empty());
+    let of_ada = printed["links"][0]["path"].as_str().unwrap();
+    let page = Page::open(&server, of_ada).await;
+    assert_eq!(page.send(json!({"password": "her password"})).await.status, 200);
+    assert_eq!(log_in(&server, "ada@example.com", "her password").await, 200);
+    assert!(proven(&server).await.is_empty(), "others may have printed links");
+
+    let mailed = create(false, true).await;
+    assert_eq!(mailed["links"][0], json!({"email": "bob@example.com"}));
+    assert_eq!(emails(&mailed), ["bob@example.com", "eve@imported.invalid"]);
+    let of_eve = mailed["links"][1]["path"].as_str().unwrap();
+    assert_eq!(open(&server, of_eve).await.status, 200, "no email can reach her");
+    settle(&server).await;
+    let letters = sink.rest();
+    assert_eq!((letters.len(), letters[0].to.as_str()), (1, "bob@example.com"));
+    assert_eq!(letters[0].subject(), "Set a password for Team chat");
+    let earlier = printed["links"][1]["path"].as_str().unwrap();
+    assert_eq!(open(&server, earlier).await.status, 404);
+    let page = Page::open(&server, &letters[0].path("/join/password/")).await;
+    assert_eq!(page.send(json!({"password": "his password"})).await.status, 200);
+    assert_eq!(log_in(&server, "bob@example.com", "his password").await, 200);
+    assert_eq!(proven(&server).await, ["bob@example.com"]);
+
+    let all = create(true, false).await;
+    let expected = ["owner@example.com", "ada@example.com", "bob@example.com", "eve@imported.invalid"];
+    assert_eq!(emails(&all), expected);
+}
+
+#[tokio::test]
+async fn links_for_passwords_are_mailed_by_servers_that_send_mail() {
+    let server = TestServer::start().await;
+    server.owner().await;
+    let command = Command::CreatePasswordLinks { all: false, mail: true };
+    let refusal = teamchat::commands::run(server.app(), command).await.unwrap_err();
+    assert_eq!(refusal.msg(), "this server sends no mail: start it with --smtp-url and --mail-from");
+    assert_eq!(server.column("SELECT count(*) FROM password_reset").await, ["0"]);
 }
 
 #[tokio::test]
