@@ -61,7 +61,12 @@ async fn people_without_a_password_get_links_from_the_operator() {
         server.member(name).await;
     }
     server.bot("helper", &owner).await;
-    server.sql("UPDATE user SET delivery_email = 'eve@imported.invalid' WHERE full_name = 'Eve'").await;
+    server
+        .sql(
+            "UPDATE user SET delivery_email = 'eve@imported.invalid', delivery_email_key = 'eve@imported.invalid'
+             WHERE full_name = 'Eve'",
+        )
+        .await;
     let gone = Command::SetActive { email: "gone@example.com".to_owned(), is_active: false };
     server.command(gone).await;
     let create = |all: bool, mail: bool| server.command(Command::CreatePasswordLinks { all, mail });
