@@ -5,6 +5,10 @@ use std::ops::Range;
 /// The longest text between two marks, in characters, so that a text of marks alone takes little time.
 const LONGEST: usize = 2000;
 
+/// Characters after which no mark opens, and before which none closes.
+const CLOSING: &str = ")]}»”’";
+const OPENING: &str = "([{«“‘";
+
 /// A text in Slack's format, of which parts are Markdown already: code, and the text between `<` and `>`. These parts have no
 /// marks, but there may be marks around them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -67,7 +71,9 @@ impl SlackText {
                 converted.push_str(ends.remove(index).1);
             } else {
                 // A doubled mark is one of Markdown, which some programs send all the same.
-                let is_inside = before.is_some_and(|before: Unit<'_>| before.is_word() || before == unit);
+                let is_inside = before.is_some_and(|before: Unit<'_>| {
+                    before.is_word() || before.is_one_of(CLOSING) || before == unit
+                });
                 let mark = unit.mark().filter(|_| !is_inside);
                 match (mark.and_then(|mark| Some((mark, units.closing(unit)?))), unit) {
                     (Some((mark, end)), _) => {
@@ -115,8 +121,9 @@ impl Units<'_> {
             }
             if unit == mark {
                 let after = units.next().map(|(_, after)| after);
-                let is_word_after = after.is_some_and(|after| after.is_word() || after == mark);
-                return (!before.is_space() && !is_word_after).then_some(position);
+                let is_inside =
+                    after.is_some_and(|after| after.is_word() || after.is_one_of(OPENING) || after == mark);
+                return (!before.is_space() && !is_inside).then_some(position);
             }
             before = unit;
         }
@@ -138,8 +145,13 @@ impl Unit<'_> {
         matches!(self, Self::Character(character) if character.is_whitespace())
     }
 
+    /// True for letters and digits, and what belongs to a word with them, as on the published server.
     fn is_word(self) -> bool {
-        matches!(self, Self::Character(character) if character.is_alphanumeric())
+        matches!(self, Self::Character(character) if character.is_alphanumeric() || "@\\".contains(character))
+    }
+
+    fn is_one_of(self, characters: &str) -> bool {
+        matches!(self, Self::Character(character) if characters.contains(character))
     }
 
     fn has_line_break(self) -> bool {
