@@ -155,6 +155,16 @@ async fn exports_are_limited_to_five_a_week() {
     assert_eq!(owner.post("/export/realm", ()).await.ok()["id"], 6);
 }
 
+// conformance: export-11
+#[tokio::test]
+async fn large_organizations_are_exported() {
+    let server = TestServer::start().await;
+    let owner = server.owner().await;
+    server.sql("UPDATE upload_state SET space_used = 21 << 30").await;
+    assert_eq!(owner.post("/export/realm", ()).await.ok()["id"], 1);
+    settled(&server).await;
+}
+
 // conformance: export-2, export-4
 #[tokio::test]
 async fn an_owner_has_to_be_able_to_log_in_after_the_import() {
