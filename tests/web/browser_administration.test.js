@@ -2,8 +2,12 @@
  * browser against the real server. */
 
 import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { describe, it } from "node:test";
-import { choose, chooseFrom, clickButton, clickText, countOf, eventually, fillIn, intercept, onElement, onElements, onField, pressOn, setUp, typeInto, until, untilAllEqual, untilEqual, untilText, untilToast } from "./harness.js";
+import { pathToFileURL } from "node:url";
+import { choose, chooseFrom, clickButton, clickText, countOf, eventually, fillIn, intercept, onElement, onElements, onField, openPage, pressOn, setUp, typeInto, until, untilAllEqual, untilEqual, untilText, untilToast } from "./harness.js";
 
 const bench = setUp();
 const { as, go } = bench;
@@ -326,5 +330,27 @@ describe("exports", () => {
     await clickText(ada, "dialog button", "Start the export");
     await untilToast(ada, "Exceeded rate limit.");
     await until(ada, () => [...document.querySelectorAll("dialog button")].some((button) => button.textContent === "Start the export" && !button.disabled));
+  });
+
+  it("open from a folder as pages, with a search, and load nothing else", async () => {
+    await bench.server.send("Bob", "general", "door", "A **lanternfish** lights the door");
+    await bench.server.send("Bob", "general", "door", "It is gone");
+    const folder = mkdtempSync(join(tmpdir(), "teamchat-pages-"));
+    const url = pathToFileURL(join(folder, "pages")).href;
+    bench.server.run("export", "html", join(folder, "pages"));
+    const page = await openPage(bench.browser, { url });
+    await page.goto(`${url}/index.html`);
+    await page.type("#search input", "Lantern");
+    await page.keyboard.press("Enter");
+    await untilEqual(page, "#found", (found) => found.textContent, "1 message found.");
+    const { place, address } = await onElement(page, "#results a", (link) => ({ place: link.textContent, address: link.href }));
+    assert.equal(place, "#general > door");
+    await page.goto(address);
+    await untilEqual(page, "article:target div", (message) => message.textContent, "A lanternfish lights the door");
+    await untilEqual(page, "p a", (link) => link.href, `${url}/index.html`);
+    const { problems } = page;
+    await page.closeContext();
+    rmSync(folder, { recursive: true });
+    assert.deepEqual(problems, []);
   });
 });

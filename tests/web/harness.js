@@ -101,6 +101,8 @@ export async function startServer({ people = [], args = [], fixtures } = {}) {
       if (reply.result !== "success") throw new Error(`${method} ${path}: ${JSON.stringify(reply)}`);
       return reply;
     },
+    /** Runs a command of the program on the file of the server, and returns what it prints. */
+    run: (...words) => execFileSync(BINARY, [...words, "--db", db], { env: ENVIRONMENT, encoding: "utf8" }),
     /** An account of its own, for a test that changes it. */
     async person(name) {
       const email = `${name.toLowerCase()}@example.com`;
