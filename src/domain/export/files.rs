@@ -18,6 +18,9 @@ use rusqlite::Connection;
 use serde_json::{Value, json};
 use std::io::Write;
 
+/// The greatest size of a file that the published release stores. Larger files have all their bytes, and this size.
+const MAX_SIZE: i32 = i32::MAX;
+
 /// An uploaded file that messages of the archive link to.
 struct Upload {
     owner: UserId,
@@ -85,7 +88,7 @@ fn attachments(rows: &mut Rows<'_>, connection: &Connection, exported: &Exported
     rows.select(
         connection,
         &format!(
-            "SELECT id, 1 AS realm, user_id AS owner, path_id, name AS file_name, {STORED_SIZE} AS size,
+            "SELECT id, 1 AS realm, user_id AS owner, path_id, name AS file_name, min({STORED_SIZE}, {MAX_SIZE}) AS size,
                  content_type, create_time AS \"create_time@\", NULL AS is_realm_public, NULL AS is_web_public
              FROM attachment ORDER BY id"
         ),

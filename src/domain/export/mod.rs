@@ -138,6 +138,11 @@ fn left_out(connection: &Connection) -> Result<Vec<LeftOut>> {
     for (what, why, statement) in [
         ("channel folders", NO_PLACE, "SELECT count(*) FROM channel_folder"),
         ("default channel groups", NO_PLACE, "SELECT count(*) FROM default_stream_group"),
+        (
+            "domains",
+            "the published release has domains of at most 80 characters",
+            "SELECT count(*) FROM realm_domain WHERE length(domain) > 80",
+        ),
         ("drafts", NO_PLACE, "SELECT count(*) FROM draft"),
         ("invitations", NO_PLACE, "SELECT count(*) FROM invite WHERE NOT is_revoked"),
         ("navigation views", NO_PLACE, "SELECT count(*) FROM navigation_view"),

@@ -68,7 +68,8 @@ pub fn write(tables: &mut Tables<'_>, connection: &Connection, scope: &Scope, gr
     tables.select(
         "zerver_realmdomain",
         connection,
-        "SELECT id, 1 AS realm, domain, allow_subdomains AS \"allow_subdomains?\" FROM realm_domain ORDER BY id",
+        "SELECT id, 1 AS realm, domain, allow_subdomains AS \"allow_subdomains?\" FROM realm_domain
+         WHERE length(domain) <= 80 ORDER BY id",
         |_| Ok(true),
     )?;
     tables.select(

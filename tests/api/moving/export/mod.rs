@@ -237,6 +237,22 @@ async fn what_the_release_does_not_know_is_counted() {
     assert_eq!(count(&export(&server, &[]).0), expected.map(|(what, number)| (what.to_owned(), number)));
 }
 
+/// The importer would end in the middle.
+#[tokio::test]
+async fn domains_that_the_release_has_no_room_for_are_left_out() {
+    let server = TestServer::start().await;
+    let owner = server.owner().await;
+    for length in [72, 73] {
+        let domain = format!("{}.example", "a".repeat(length));
+        owner.post("/realm/domains", json!({"domain": domain, "allow_subdomains": false})).await.ok();
+    }
+    let (report, archive) = export(&server, &[]);
+    let rows = archive.table("zerver_realmdomain");
+    assert_eq!((rows.len(), rows[0]["domain"].as_str().unwrap().len()), (1, 80));
+    let left_out = report["left_out"].as_array().unwrap().iter().find(|item| item["what"] == "domains");
+    assert_eq!(left_out.unwrap()["count"], 1);
+}
+
 /// A change of a table.
 type Change = Box<dyn FnOnce(&mut Vec<Value>)>;
 
@@ -268,6 +284,9 @@ async fn the_checker_finds_what_is_wrong() {
         ("zerver_usermessage", Box::new(set("flags_mask", json!(8192)))),
         ("zerver_usermessage", Box::new(set("message", json!(987_654)))),
         ("zerver_userprofile", Box::new(set("email", json!("no address")))),
+        ("zerver_userprofile", Box::new(set("delivery_email", json!("a..b@example.com")))),
+        ("zerver_userprofile", Box::new(set("delivery_email", json!("ada@-example.com")))),
+        ("zerver_userprofile", Box::new(set("delivery_email", json!("ada@example.c")))),
         ("zerver_userprofile", Box::new(set("password", json!("x")))),
         ("zerver_recipient", Box::new(|rows| drop(rows.pop()))),
         ("zerver_subscription", Box::new(|rows| drop(rows.remove(0)))),
@@ -278,6 +297,17 @@ async fn the_checker_finds_what_is_wrong() {
         ("zerver_realmauditlog", Box::new(|rows| drop(rows.pop()))),
         ("zerver_attachment", Box::new(set("path_id", json!("1/x/y")))),
         ("zerver_realmemoji", Box::new(set("name", json!("other_name")))),
+        (
+            "zerver_realmemoji",
+            Box::new(|rows| {
+                let mut twin = rows.last().unwrap().clone();
+                twin["id"] = json!(twin["id"].as_i64().unwrap() + 1);
+                for row in [rows.last_mut().unwrap(), &mut twin] {
+                    row["deactivated"] = json!(false);
+                }
+                rows.push(twin);
+            }),
+        ),
         ("zerver_client", Box::new(|rows| drop(rows.remove(0)))),
         ("zerver_presencesequence", Box::new(set("last_update_id", json!(0)))),
     ];
