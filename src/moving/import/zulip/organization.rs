@@ -173,9 +173,9 @@ impl Organization {
         if all.people.is_empty() {
             return Err(ImportError::in_file(FILE, "the table zerver_userprofile has no row"));
         }
-        // Before 9.0 groups had their names themselves. Members of system groups follow from roles.
         let has_own_names = all.groups.iter().any(|group| group.name.is_some());
-        let has_members = has_own_names || all.named_groups.iter().any(|group| !group.is_system_group);
+        // Members of system groups follow from roles.
+        let has_members = all.named_groups.iter().any(|group| !group.is_system_group);
         let of_groups = [
             (!all.groups.is_empty() && !has_own_names, "zerver_namedusergroup"),
             (has_members, "zerver_usergroupmembership"),
@@ -210,6 +210,10 @@ impl Organization {
             "zerver_usergroup" => {
                 let group: Group = json::parse(text)?;
                 unique(self.seen.groups.insert(group.id.0), "group", group.id)?;
+                // Before 9.0 it has all columns of named groups.
+                if group.name.is_some() {
+                    self.named_groups.push(json::parse(text)?);
+                }
                 self.groups.push(group);
             }
             "zerver_namedusergroup" => self.named_groups.push(json::parse(text)?),
@@ -536,14 +540,9 @@ impl Organization {
     /// ids above all others.
     pub fn group_ids(&self) -> HashMap<u32, i64> {
         let system = |id: u32| {
-            let named = self.named_groups.iter().filter(|group| group.is_system_group);
-            let own = named.filter(|group| group.usergroup_ptr.or(group.id) == Some(Id(id)));
-            let name = own.map(|group| group.name.as_str()).next();
-            let name = name.or_else(|| {
-                let old = self.groups.iter().find(|group| group.id.0 == id)?;
-                old.name.as_deref().filter(|name| name.starts_with("role:"))
-            })?;
-            SystemGroup::ALL.into_iter().find(|group| group.name() == name)
+            let mut named = self.named_groups.iter().filter(|group| group.is_system_group);
+            let own = named.find(|group| group.usergroup_ptr.or(group.id) == Some(Id(id)))?;
+            SystemGroup::ALL.into_iter().find(|group| group.name() == own.name)
         };
         let first = SystemGroup::ALL.len() as i64 + 1;
         let largest = self.groups.iter().map(|group| i64::from(group.id.0)).max().unwrap_or_default();

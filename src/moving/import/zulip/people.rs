@@ -299,7 +299,7 @@ impl Structure {
                 continue;
             }
             let Some(named) = named.get(&group.id.0) else {
-                Self::insert_group(tx, id, group)?;
+                tx.execute_cached("INSERT INTO user_group (id, kind) VALUES (?1, 'anonymous')", [id])?;
                 continue;
             };
             if !known.insert(&named.name) {
@@ -349,22 +349,6 @@ impl Structure {
             let id = self.group_id(group.usergroup_ptr.or(group.id).unwrap_or_default().0)?;
             let owner = Owner::Group(id.0);
             self.set_permissions::<UserGroupSetting>(tx, owner, &group.rest, UserGroupSetting::name)?;
-        }
-        Ok(())
-    }
-
-    /// Inserts a group without a row of its own: an anonymous one, or a named one of an archive before 9.0.
-    fn insert_group(tx: &Tx<'_>, id: GroupId, group: &Group) -> ImportResult<()> {
-        let name = group.name.as_deref().map(|name| rows::allowed_name(name, id.0));
-        let name = name.as_deref();
-        let description = group.rest.get("description").and_then(Value::as_str).unwrap_or_default();
-        tx.execute_cached(
-            "INSERT INTO user_group (id, kind, name, name_key, description)
-             VALUES (?1, iif(?2 IS NULL, 'anonymous', 'named'), ?2, ?3, ?4)",
-            (id, name, name.map(fold), description),
-        )?;
-        if let Some(name) = name {
-            look_alikes::set(tx, Named::UserGroup, id.0, name)?;
         }
         Ok(())
     }

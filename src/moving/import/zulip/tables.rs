@@ -109,13 +109,12 @@ pub struct SystemBot {
     pub recipient_id: Option<Id>,
 }
 
-/// `zerver_usergroup`. Before 9.0 it has all columns of named groups.
+/// `zerver_usergroup`.
 #[derive(Deserialize)]
 pub struct Group {
     pub id: Id,
+    /// The name, before 9.0.
     pub name: Option<String>,
-    #[serde(flatten)]
-    pub rest: Map<String, Value>,
 }
 
 /// `zerver_namedusergroup`.

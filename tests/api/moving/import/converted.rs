@@ -2,7 +2,8 @@
 
 use super::archive::{Archive, TIME, message, received, with};
 use super::{Import, client, messages};
-use serde_json::json;
+use crate::harness::{Client, SYSTEM_GROUPS};
+use serde_json::{Value, json};
 
 #[tokio::test]
 async fn messages_are_numbered_by_time_if_the_archive_says_so() {
@@ -76,6 +77,118 @@ fn receivers_of_messages_that_are_not_there_are_refused_in_sorted_archives() {
     let error = import.refused(&import.archive());
     assert!(error.starts_with("messages-000001.json:"), "{error}");
     assert!(error.ends_with("zerver_usermessage: there is no message 555"), "{error}");
+}
+
+/// Removes the permissions of the organization and of channels, which are groups.
+fn without_permissions() -> Archive {
+    let mut archive = Archive::new();
+    for table in ["zerver_realm", "zerver_stream"] {
+        for row in archive.realm[table].as_array_mut().unwrap() {
+            row.as_object_mut().unwrap().retain(|column, _| !column.ends_with("_group"));
+        }
+    }
+    archive
+}
+
+/// A group of the organization, by its name.
+async fn group(client: &Client, name: &str) -> Value {
+    let mut groups = client.get("/user_groups", ()).await.ok();
+    let groups = groups["user_groups"].as_array_mut().unwrap();
+    let found = groups.iter_mut().find(|group| group["name"] == name);
+    found.unwrap_or_else(|| panic!("{name}")).take()
+}
+
+/// The published converters write no groups, and a number for who may post.
+#[tokio::test]
+async fn archives_without_groups_get_the_usual_permissions() {
+    let import = Import::new("zulip");
+    let mut archive = without_permissions();
+    for table in [
+        "zerver_usergroup",
+        "zerver_namedusergroup",
+        "zerver_usergroupmembership",
+        "zerver_groupgroupmembership",
+    ] {
+        archive.realm.remove(table);
+    }
+    archive.realm["zerver_stream"][0]["stream_post_policy"] = json!(4);
+    archive.realm["zerver_stream"][1]["stream_post_policy"] = json!(1);
+    archive.write(&import);
+    import.run(&[]);
+    let server = import.serve().await;
+    let ada = client(&server, "ada@example.com").await;
+    assert_eq!(group(&ada, "role:owners").await["members"], json!([10]));
+    for (stream, name) in [(5, "role:moderators"), (6, "role:everyone")] {
+        let channel = ada.get(&format!("/streams/{stream}"), ()).await.ok();
+        let holder = &channel["stream"]["can_send_message_group"];
+        assert_eq!(*holder, group(&ada, name).await["id"], "{stream}");
+    }
+}
+
+#[tokio::test]
+async fn groups_of_releases_before_9_keep_names_members_and_permissions() {
+    let import = Import::new("zulip");
+    let mut archive = without_permissions();
+    let row = |id: i64, name: &str, is_system_group: bool, mention: i64| {
+        json!({"id": id, "realm": 1, "name": name, "description": "They row", "is_system_group": is_system_group,
+            "can_mention_group": mention})
+    };
+    let mut groups: Vec<Value> = (1..).zip(SYSTEM_GROUPS).map(|(id, name)| row(id, name, true, 1)).collect();
+    groups.extend([row(20, "rowers", false, 4), row(21, "Rowers", false, 7)]);
+    archive.realm.remove("zerver_namedusergroup");
+    archive.realm.insert("zerver_usergroup".to_owned(), json!(groups));
+    let members = [(2, 10), (20, 11), (20, 12)];
+    let members = (1..)
+        .zip(members)
+        .map(|(id, (group, user))| json!({"id": id, "user_group": group, "user_profile": user}));
+    archive.realm.insert("zerver_usergroupmembership".to_owned(), members.collect());
+    archive.realm.insert(
+        "zerver_groupgroupmembership".to_owned(),
+        json!([{"id": 1, "supergroup": 3, "subgroup": 2}, {"id": 2, "supergroup": 20, "subgroup": 4}]),
+    );
+    archive.write(&import);
+    let report = import.run(&[]);
+    assert_eq!(report["others"]["groups"], 2, "{report}");
+    let server = import.serve().await;
+    let ada = client(&server, "ada@example.com").await;
+    let (rowers, moderators) =
+        (group(&ada, "rowers").await, group(&ada, "role:moderators").await["id"].clone());
+    assert_eq!((&rowers["id"], &rowers["description"]), (&json!(20), &json!("They row")));
+    assert_eq!(rowers["members"], json!([11, 12]));
+    assert_eq!(rowers["direct_subgroup_ids"], json!([moderators]));
+    assert_eq!(rowers["can_mention_group"], moderators);
+    // Names that differ by case are one here.
+    assert_eq!(group(&ada, "Rowers 21").await["id"], 21);
+}
+
+/// Releases from 11.0 on have them.
+#[tokio::test]
+async fn navigation_views_are_kept() {
+    let import = Import::new("zulip");
+    let mut archive = Archive::new();
+    for (id, user, fragment, name) in [
+        (1, 10, "narrow/is/starred", Value::Null),
+        (2, 10, "narrow/is/alerted", json!("Alerts")),
+        (3, 11, "recent", Value::Null),
+    ] {
+        let row = json!({"id": id, "user": user, "fragment": fragment, "is_pinned": id == 1, "name": name});
+        archive.row("zerver_navigationview", row);
+    }
+    archive.write(&import);
+    assert_eq!(import.run(&[])["others"]["navigation views"], 3);
+    let server = import.serve().await;
+    let ada = client(&server, "ada@example.com").await;
+    let views = ada.get("/navigation_views", ()).await.ok();
+    let mut views: Vec<(&str, bool, &Value)> = views["navigation_views"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|view| (view["fragment"].as_str().unwrap(), view["is_pinned"] == true, &view["name"]))
+        .collect();
+    views.sort_by_key(|(fragment, ..)| *fragment);
+    let expected =
+        [("narrow/is/alerted", false, &json!("Alerts")), ("narrow/is/starred", true, &Value::Null)];
+    assert_eq!(views, expected);
 }
 
 #[tokio::test]
