@@ -72,6 +72,64 @@ async fn posts_become_messages_by_time_with_replies_in_topics() {
     assert_eq!(roles, [100, 400, 600]);
 }
 
+/// The people of a direct post are in the order of the export, and may be there twice.
+#[tokio::test]
+async fn direct_posts_of_several_people_become_a_group() {
+    let post = |user: &str, members: Value, time: i64| {
+        json!({"type": "direct_post", "direct_post": {"channel_members": members, "user": user,
+            "message": format!("from {user}"), "create_at": 1_709_280_000_000_i64 + time}})
+    };
+    let import = export(&[
+        json!({"type": "direct_channel", "direct_channel": {"members": ["ada", "bob", "cat"]}}),
+        post("cat", json!(["cat", "ada", "bob"]), 1000),
+        post("bob", json!(["ada", "bob", "cat", "ada"]), 2000),
+        post("ada", json!(["ada", "bob"]), 3000),
+    ]);
+    import.run(&[]);
+    let server = import.serve().await;
+    let (bob, cat) = (client(&server, "bob@example.com").await, client(&server, "cat@example.com").await);
+    let group = messages(&cat, json!([])).await;
+    let texts: Vec<(&str, &str)> = group
+        .iter()
+        .map(|one| (one["subject"].as_str().unwrap(), one["content"].as_str().unwrap()))
+        .collect();
+    assert_eq!(texts, [("", "from cat"), ("", "from bob")]);
+    assert_eq!(group[0]["display_recipient"].as_array().unwrap().len(), 3);
+    assert_eq!(group[0]["recipient_id"], group[1]["recipient_id"]);
+    assert_eq!(messages(&bob, json!([])).await.len(), 3);
+}
+
+#[tokio::test]
+async fn channels_of_several_teams_have_their_names() {
+    let post = |team: &str, time: i64| {
+        json!({"type": "post", "post": {"team": team, "channel": "town-square", "user": "ada",
+            "message": format!("in {team}"), "create_at": 1_709_280_000_000_i64 + time}})
+    };
+    let import = export(&[
+        json!({"type": "team", "team": {"name": "cars", "display_name": "Car club"}}),
+        json!({"type": "channel", "channel": {"team": "cars", "name": "town-square", "display_name": "Town Square",
+            "type": "O", "header": "", "purpose": ""}}),
+        json!({"type": "user", "user": {"username": "dan", "email": "dan@example.com", "roles": "system_user",
+            "teams": [{"name": "cars", "roles": "team_user team_admin", "channels": [{"name": "town-square"}]}]}}),
+        post("cars", 1000),
+        post("boats", 2000),
+    ]);
+    import.run(&[]);
+    let server = import.serve().await;
+    let query = "SELECT name FROM stream ORDER BY stream_id";
+    let names = ["Boat club: Town Square", "Boat club: Secret", "Car club: Town Square"];
+    assert_eq!(server.column(query).await, names);
+    let query = "SELECT stream.name || ', ' || content FROM message JOIN recipient USING (recipient_id)
+        JOIN stream USING (stream_id) ORDER BY id";
+    let places = ["Car club: Town Square, in cars", "Boat club: Town Square, in boats"];
+    assert_eq!(server.column(query).await, places);
+    let query = "SELECT role FROM user WHERE delivery_email = 'dan@example.com'";
+    assert_eq!(server.column(query).await, ["200"], "an owner is there already");
+    let query = "SELECT full_name FROM subscription JOIN user USING (user_id) JOIN stream USING (stream_id)
+        WHERE stream.name LIKE 'Car club%'";
+    assert_eq!(server.column(query).await, ["dan"]);
+}
+
 #[tokio::test]
 async fn posts_of_bots_are_kept_and_notices_left_out() {
     let post = |user: &str, time: i64, other: Value| {

@@ -1,11 +1,15 @@
 //! A dump of Rocket.Chat's database.
 
 use super::{Import, client, messages};
+use crate::harness::pictures;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use teamchat::domain::users::passwords::hash_quickly;
 
-/// Writes a document: texts, numbers (64 bits), booleans, lists and objects. `$date` and `$binary` are times and binary data.
+/// Writes a document: texts, numbers (64 bits), booleans, lists and objects. `$date` is a time; `$binary` is binary data as text,
+/// `$base64` in base64.
 pub fn document(value: &Value) -> Vec<u8> {
     let mut members = Vec::new();
     let pairs: Vec<(String, &Value)> = match value {
@@ -25,13 +29,10 @@ pub fn document(value: &Value) -> Vec<u8> {
             Value::Number(number) => (0x12, number.as_i64().unwrap().to_le_bytes().to_vec()),
             Value::Null => (0x0a, Vec::new()),
             Value::Array(_) => (0x04, document(value)),
-            Value::Object(object) => match (object.get("$date"), object.get("$binary")) {
-                (Some(time), _) => (0x09, time.as_i64().unwrap().to_le_bytes().to_vec()),
-                (_, Some(data)) => {
-                    let data = data.as_str().unwrap().as_bytes();
-                    let length = u32::try_from(data.len()).unwrap().to_le_bytes();
-                    (0x05, [&length[..], &[0], data].concat())
-                }
+            Value::Object(object) => match object.iter().next().map(|(name, value)| (name.as_str(), value)) {
+                Some(("$date", time)) => (0x09, time.as_i64().unwrap().to_le_bytes().to_vec()),
+                Some(("$binary", data)) => (0x05, binary(data.as_str().unwrap().as_bytes())),
+                Some(("$base64", data)) => (0x05, binary(&STANDARD.decode(data.as_str().unwrap()).unwrap())),
                 _ => (0x03, document(value)),
             },
         };
@@ -42,6 +43,18 @@ pub fn document(value: &Value) -> Vec<u8> {
     }
     let length = u32::try_from(members.len() + 5).unwrap().to_le_bytes();
     [&length[..], &members, &[0]].concat()
+}
+
+fn binary(data: &[u8]) -> Vec<u8> {
+    let length = u32::try_from(data.len()).unwrap().to_le_bytes();
+    [&length[..], &[0], data].concat()
+}
+
+/// Adds documents to a collection.
+fn append(import: &Import, collection: &str, rows: &[Value]) {
+    let mut bytes = std::fs::read(import.archive().join(format!("{collection}.bson"))).unwrap_or_default();
+    bytes.extend(rows.iter().flat_map(document));
+    import.write(&format!("{collection}.bson"), bytes);
 }
 
 fn write(import: &Import, collection: &str, rows: &[Value]) {
@@ -160,6 +173,91 @@ async fn rooms_become_channels_with_threads_and_discussions_as_topics() {
     let path = &link[link.find("(/").unwrap() + 1..link.len() - 1];
     let file = ada.request_outside(hyper::Method::GET, path).send().await;
     assert_eq!((file.status, file.bytes.as_slice()), (200, &b"oars"[..]));
+}
+
+#[tokio::test]
+async fn teams_groups_and_long_names_are_kept() {
+    let import = dump();
+    let guest = json!({"_id": "u4", "username": "cat", "name": "CAT", "type": "user", "roles": ["guest"],
+        "emails": [{"address": "cat@example.com"}], "active": true});
+    append(&import, "users", &[guest]);
+    let long = "n".repeat(70);
+    let rooms = [
+        json!({"_id": "r5", "t": "p", "name": "crew", "teamId": "t1", "teamMain": true}),
+        json!({"_id": "r6", "t": "c", "name": "tools", "teamId": "t1", "description": "Saws"}),
+        json!({"_id": "r7", "t": "d", "uids": ["u1", "u2", "u4"]}),
+        json!({"_id": "r8", "t": "p", "name": "aside", "prid": "r3"}),
+        json!({"_id": "r9", "t": "c", "name": long}),
+        json!({"_id": "r10", "t": "c", "name": long}),
+    ];
+    append(&import, "rocketchat_room", &rooms);
+    let subscribed =
+        ["r5", "r6", "r9", "r10"].map(|room| json!({"_id": room, "rid": room, "u": {"_id": "u1"}}));
+    append(&import, "rocketchat_subscription", &subscribed);
+    let sent = |id: &str, room: &str, text: &str, time: i64| json!({"_id": id, "rid": room, "u": {"_id": "u2"}, "msg": text, "ts": {"$date": time}});
+    let messages_of_rooms = [
+        sent("m7", "r7", "three of us", 1_700_000_800_000),
+        sent("m8", "r8", "between us", 1_700_000_900_000),
+    ];
+    append(&import, "rocketchat_message", &messages_of_rooms);
+    import.run(&[]);
+    let server = import.serve().await;
+    let channels = server.column("SELECT name || ': ' || description FROM stream ORDER BY stream_id").await;
+    let expected = [
+        "general: All".to_owned(),
+        "[TEAM] crew: ".to_owned(),
+        "tools: [Team crew channel]. Saws".to_owned(),
+        format!("{}: ", "n".repeat(60)),
+        format!("{} 2: ", "n".repeat(58)),
+    ];
+    assert_eq!(channels, expected);
+    assert_eq!(server.column("SELECT role FROM user WHERE full_name = 'CAT'").await, ["600"]);
+    let (ada, bob) = (client(&server, "ada@example.com").await, client(&server, "bob@example.com").await);
+    let cat = client(&server, "cat@example.com").await;
+    let group = messages(&cat, json!([])).await;
+    assert_eq!((group.len(), &group[0]["content"]), (1, &json!("three of us")));
+    assert_eq!(group[0]["display_recipient"].as_array().unwrap().len(), 3);
+    // A discussion of two people is a part of their conversation.
+    let direct = messages(&ada, json!([{"operator": "dm", "operand": [bob.user_id]}])).await;
+    let texts: Vec<(&str, &str)> = direct
+        .iter()
+        .map(|one| (one["subject"].as_str().unwrap(), one["content"].as_str().unwrap()))
+        .collect();
+    assert_eq!(texts, [("", "psst"), ("", "between us")]);
+}
+
+#[tokio::test]
+async fn custom_emoji_have_all_their_names() {
+    let import = dump();
+    let emoji = |name: &str, aliases: &[&str]| json!({"_id": name, "name": name, "extension": "png", "aliases": aliases});
+    append(&import, "rocketchat_custom_emoji", &[emoji("oar_lock", &["rowlock"]), emoji("lost", &[])]);
+    let image = json!({"_id": "c3", "files_id": "oar_lock.png", "n": 0,
+        "data": {"$base64": STANDARD.encode(pictures::png(40, 40))}});
+    append(&import, "custom_emoji.chunks", &[image]);
+    let liked = json!({"_id": "m7", "rid": "r1", "u": {"_id": "u1"}, "msg": "liked", "ts": {"$date": 1_700_000_800_000_i64},
+        "reactions": {":rowlock:": {"usernames": ["bob"]}}});
+    append(&import, "rocketchat_message", &[liked]);
+    let report = import.run(&[]);
+    assert_eq!(report["others"]["emoji"], 2, "{report}");
+    let left_out = json!({"what": "emoji", "count": 1, "why": "their files are not in the dump"});
+    assert!(report["left_out"].as_array().unwrap().contains(&left_out), "{report}");
+    let server = import.serve().await;
+    assert_eq!(server.column("SELECT name FROM realm_emoji ORDER BY name").await, ["oar_lock", "rowlock"]);
+    let query = "SELECT emoji_name || ' ' || reaction_type FROM reaction WHERE emoji_name <> 'tada'";
+    assert_eq!(server.column(query).await, ["rowlock realm_emoji"]);
+}
+
+/// Earlier releases keep the rooms of people with them.
+#[tokio::test]
+async fn people_are_subscribed_to_their_rooms_without_subscriptions() {
+    let import = dump();
+    std::fs::remove_file(import.archive().join("rocketchat_subscription.bson")).unwrap();
+    let user = |id: &str, name: &str, rooms: &[&str]| json!({"_id": id, "username": name, "type": "user", "roles": ["admin"], "active": true, "__rooms": rooms});
+    write(&import, "users", &[user("u1", "ada", &["r1", "r4"]), user("u2", "bob", &[])]);
+    import.run(&[]);
+    let server = import.serve().await;
+    let query = "SELECT full_name FROM subscription JOIN user USING (user_id)";
+    assert_eq!(server.column(query).await, ["ada"]);
 }
 
 #[tokio::test]

@@ -154,6 +154,47 @@ async fn an_export_becomes_channels_with_topics() {
     }
 }
 
+/// Messages with a subtype, a file or a comment in the older form, and without a sender.
+#[tokio::test]
+async fn messages_of_all_kinds_have_their_senders() {
+    let import = export();
+    let day = json!([
+        {"user": "U2", "subtype": "me_message", "text": "rows", "ts": "1709366400.000100"},
+        {"user": "U2", "subtype": "sh_room_created", "text": "started a call", "ts": "1709366401.000100"},
+        {"user": "U1", "subtype": "bot_add", "text": "added an integration", "ts": "1709366402.000100"},
+        {"subtype": "file_share", "text": "the plan", "ts": "1709366403.000100",
+            "file": {"id": "F1", "name": "list.txt", "user": "U2"}},
+        {"subtype": "file_comment", "text": "about the plan", "ts": "1709366404.000100", "comment": {"user": "U1"}},
+        {"user": "U00", "text": "from nobody", "ts": "1709366405.000100"},
+        {"user": "U1", "subtype": "channel_topic", "text": "set the topic: tides", "ts": "1709366406.000100"},
+    ]);
+    import.write("general/2024-03-02.json", day.to_string());
+    let report = import.run(&[]);
+    let left = report["left_out"].as_array().unwrap();
+    assert!(
+        left.contains(&json!({"what": "messages", "count": 1, "why": "they have no sender"})),
+        "{report}"
+    );
+    let server = import.serve().await;
+    let ada = client(&server, "ada@example.com").await;
+    let seen = messages(&ada, json!([])).await;
+    let mut texts: Vec<(&str, &str)> = seen
+        .iter()
+        .map(|one| (one["sender_full_name"].as_str().unwrap(), one["content"].as_str().unwrap()))
+        .collect();
+    let mut texts = texts.split_off(texts.len() - 6);
+    let (sender, with_file) = texts.remove(3);
+    assert!(sender == "Bob" && with_file.starts_with("the plan\n[list.txt](/user_uploads/1/"), "{with_file}");
+    let expected = [
+        ("Bob", "/me rows"),
+        ("Bob", "/me started a call"),
+        ("Ada", "/me added an integration"),
+        ("Ada", "about the plan"),
+        ("Ada", "set the topic: tides"),
+    ];
+    assert_eq!(texts, expected);
+}
+
 #[tokio::test]
 async fn bots_may_have_one_name() {
     let import = export();
