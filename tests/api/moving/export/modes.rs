@@ -2,15 +2,18 @@
 
 use super::archive::Archive;
 use super::export;
-use crate::harness::{Client, TestServer};
+use crate::harness::{Client, START, TestServer};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
 struct House {
     server: TestServer,
+    owner: Client,
     ada: Client,
     bob: Client,
     eve: Client,
+    /// The public channel.
+    public: i64,
     messages: Vec<(&'static str, i64)>,
 }
 
@@ -54,7 +57,56 @@ impl House {
             ("group with ada", bob.send_direct(&[&ada, &eve], "group").await),
             ("group without ada", bob.send_direct(&[&owner, &eve], "group").await),
         ]);
-        Self { server, ada, bob, eve, messages }
+        Self { server, owner, ada, bob, eve, public, messages }
+    }
+
+    /// Gives Ada and Bob the same data and a bot each, whose ids are returned, and lets Ada leave two channels.
+    async fn furnish(&mut self) -> [i64; 2] {
+        let field = json!({"name": "Boat", "field_type": 1});
+        let field = self.owner.post("/realm/profile_fields", field).await.ok()["id"].clone();
+        let mut bots = [0; 2];
+        for (bot, client) in bots.iter_mut().zip([&self.ada, &self.bob]) {
+            let name = format!("{}-bot", client.full_name.to_lowercase());
+            *bot = self.server.bot(&name, client).await.user_id;
+            let of_channel = json!({"subscription_data": [
+                {"stream_id": self.public, "property": "color", "value": "#123456"},
+                {"stream_id": self.public, "property": "is_muted", "value": true},
+            ]});
+            let later = json!({"type": "direct", "to": [client.user_id], "content": "later",
+                "scheduled_delivery_timestamp": START + 100_000});
+            for (path, form) in [
+                ("/users/me/subscriptions/properties", of_channel),
+                ("/users/me/presence", json!({"status": "active"})),
+                ("/users/me/status", json!({"status_text": "rowing"})),
+                ("/user_topics", json!({"stream_id": self.public, "topic": "t", "visibility_policy": 3})),
+                ("/saved_snippets", json!({"title": "hi", "content": "Hello"})),
+                ("/scheduled_messages", later),
+            ] {
+                client.post(path, form).await.ok();
+            }
+            let profile = json!({"data": [{"id": field, "value": "Swan"}]});
+            client.patch("/users/me/profile_data", profile).await.ok();
+            let of_bot = format!(
+                "UPDATE bot SET payload_url = 'http://127.0.0.1:9/', interface = 1, config_data = '{{\"a\":\"b\"}}'
+                 WHERE user_id = {bot};
+                 INSERT INTO bot_storage VALUES ({bot}, 'tide', 'high')"
+            );
+            self.server.sql(&of_bot).await;
+        }
+        for (channel, is_shared, before, after) in [
+            ("left", true, "before leaving", "after leaving"),
+            ("left protected", false, "protected before leaving", "protected after leaving"),
+        ] {
+            let stream_id = self.server.private_channel(channel, &[&self.owner, &self.bob, &self.ada]).await;
+            if is_shared {
+                let history = json!({"is_private": true, "history_public_to_subscribers": true});
+                self.owner.patch(&format!("/streams/{stream_id}"), history).await.ok();
+            }
+            self.messages.push((before, self.bob.send(stream_id, "t", before).await));
+            self.ada.delete("/users/me/subscriptions", json!({"subscriptions": [channel]})).await.ok();
+            self.messages.push((after, self.bob.send(stream_id, "t", after).await));
+        }
+        bots
     }
 
     fn exported(&self, archive: &Archive) -> Vec<&'static str> {
@@ -134,6 +186,71 @@ async fn full_exports_have_everything() {
     assert_eq!(house.exported(&archive), all);
     let clients = [house.ada.clone(), house.bob.clone(), house.eve.clone()];
     super::assert_same_messages(&archive, &clients).await;
+}
+
+/// Each row of the table of modes: whose data an archive has.
+#[tokio::test]
+async fn modes_decide_about_the_data_of_each_person() {
+    let mut house = House::new().await;
+    let bots = house.furnish().await;
+    let people = [house.ada.user_id, house.bob.user_id];
+    let left = ["before leaving", "after leaving", "protected before leaving", "protected after leaving"];
+    // The number of the two people whose private data is exported, and of the messages in channels that Ada left.
+    let modes: [(&[&str], usize, usize); 3] =
+        [(&["--public-only"], 0, 0), (&["--with-consent"], 1, 3), (&[], 2, 4)];
+    for (mode, sharing, messages) in modes {
+        let (_, archive) = export(&house.server, mode);
+        let of = |ids: [i64; 2]| ids[..sharing].iter().copied().collect::<BTreeSet<i64>>();
+        for (table, column, expected) in [
+            ("zerver_alertword", "user_profile", of(people)),
+            ("zerver_savedsnippet", "user_profile", of(people)),
+            ("zerver_scheduledmessage", "sender", of(people)),
+            ("zerver_userstatus", "user_profile", of(people)),
+            ("zerver_usertopic", "user_profile", of(people)),
+            ("zerver_service", "user_profile", of(bots)),
+            ("zerver_botconfigdata", "bot_profile", of(bots)),
+            ("zerver_botstoragedata", "bot_profile", of(bots)),
+            ("zerver_customprofilefieldvalue", "user_profile", people.into()),
+        ] {
+            assert_eq!(users(&archive, table, column), expected, "{mode:?}: {table}");
+        }
+        assert!(
+            users(&archive, "zerver_userpresence", "user_profile").is_superset(&people.into()),
+            "{mode:?}"
+        );
+
+        let of_event = |event: i64| -> BTreeSet<i64> {
+            let rows = archive.table("zerver_realmauditlog").iter().filter(|row| row["event_type"] == event);
+            rows.map(|row| row["modified_user"].as_i64().unwrap()).collect()
+        };
+        let created: BTreeSet<i64> = of(people).union(&of(bots)).copied().collect();
+        match sharing {
+            2 => assert!(of_event(101).is_superset(&created), "{mode:?}"),
+            _ => assert_eq!(of_event(101), created, "{mode:?}"),
+        }
+        assert!(of_event(301).is_superset(&people.into()), "{mode:?}");
+        assert_eq!(of_event(303), [house.ada.user_id].into(), "{mode:?}");
+
+        let mut recipients = archive.table("zerver_recipient").iter();
+        let public = recipients.find(|row| row["type"] == 2 && row["type_id"] == house.public).unwrap();
+        for (place, user) in people.into_iter().enumerate() {
+            let mut rows = archive.table("zerver_subscription").iter();
+            let row =
+                rows.find(|row| row["user_profile"] == user && row["recipient"] == public["id"]).unwrap();
+            let is_own = (row["color"] == "#123456", row["is_muted"] == true);
+            assert_eq!(is_own, (place < sharing, place < sharing), "{mode:?}: {row}");
+        }
+        for (place, bot) in bots.into_iter().enumerate() {
+            let row = archive.people().find(|row| row["id"] == bot).unwrap();
+            let keeps_account = sharing != 1 || place == 0;
+            assert_eq!(
+                (&row["is_active"], &row["is_mirror_dummy"]),
+                (&json!(keeps_account), &json!(!keeps_account))
+            );
+        }
+        let exported = house.exported(&archive).into_iter().filter(|name| name.ends_with("leaving"));
+        assert_eq!(exported.collect::<Vec<_>>(), left[..messages], "{mode:?}");
+    }
 }
 
 /// A deactivated person of an imported archive is subscribed, and has received nothing here.
