@@ -4,7 +4,7 @@
 use super::common::{Account, Failure, File, Output, confirm, role, run_command};
 use super::credentials::{list_keys, list_sessions};
 use super::purge::listed;
-use super::server_address;
+use super::serve::address_of;
 use clap::Args;
 use clap::builder::BoolishValueParser;
 use rand::RngExt;
@@ -45,7 +45,7 @@ impl PasswordLinksCommand {
         let db = &self.file.db;
         let command = Command::CreatePasswordLinks { all: self.all, mail: self.mail };
         let PasswordLinks { public_url, links } = run_command(db, command)?;
-        let address = server_address(db, public_url);
+        let address = address_of(db, public_url);
         let mut rows = serde_json::to_value(&links)?;
         for (link, row) in links.iter().zip(rows.as_array_mut().into_iter().flatten()) {
             if let Some(path) = &link.path {

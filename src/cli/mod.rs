@@ -42,12 +42,11 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use common::{Account, DEFAULT_DB, Failure, File, Output, Style, escaped, role, run_command, run_creating};
 use credentials::{KeyCommand, SessionCommand};
-use serve::DEFAULT_ADDRESS;
+use serve::address_of;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use teamchat::commands::{Command, CreatedUser, CreatedWebhookBot, ListedUser};
-use teamchat::store::Database;
 use teamchat::types::{Role, nearest_name};
 
 /// A team chat server in one binary and one SQLite file.
@@ -380,13 +379,6 @@ impl UserCommand {
     }
 }
 
-/// The public address of the server, or that of the running one on this machine, or the default.
-fn server_address(db: &Path, public_url: Option<String>) -> String {
-    let running = || Database::announced(db).and_then(|server| server.origin);
-    let address = public_url.or_else(running).unwrap_or_else(|| format!("http://{DEFAULT_ADDRESS}"));
-    address.trim_end_matches('/').to_owned()
-}
-
 impl CreateBot {
     fn run(self) -> Result<(), Failure> {
         let db = &self.file.db;
@@ -397,7 +389,7 @@ impl CreateBot {
             full_name: self.full_name,
         };
         let bot: CreatedWebhookBot = run_command(db, command)?;
-        let url = format!("{}{}", server_address(db, bot.public_url.clone()), bot.path);
+        let url = format!("{}{}", address_of(db, bot.public_url.clone()), bot.path);
         let mut value = serde_json::to_value(&bot)?;
         value["url"] = url.as_str().into();
         self.output.print(db, &value, |out, style| {

@@ -22,6 +22,7 @@ use teamchat::oidc::Provider;
 use teamchat::server::systemd;
 use teamchat::server::tls::{Certificate, Tls, TlsOptions};
 use teamchat::server::{Engine, ListenAddress, Listener, Server, inherited, runtime};
+use teamchat::store::Database;
 use teamchat::types::{Clock, Network};
 #[cfg(unix)]
 use tokio::signal::unix::{SignalKind, signal};
@@ -33,6 +34,13 @@ pub const DEFAULT_ADDRESS: &str = "127.0.0.1:9991";
 
 /// The longest time for which a server that has stopped waits for its threads.
 const THREADS_GRACE: Duration = Duration::from_secs(2);
+
+/// The public address of the server of a database, or that of the running one on this machine, or the default.
+pub fn address_of(db: &Path, public_url: Option<String>) -> String {
+    let running = || Database::announced(db).and_then(|server| server.origin);
+    let address = public_url.or_else(running).unwrap_or_else(|| format!("http://{DEFAULT_ADDRESS}"));
+    address.trim_end_matches('/').to_owned()
+}
 
 #[derive(Args)]
 pub struct Serve {
