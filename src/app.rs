@@ -235,6 +235,9 @@ pub struct Overrides {
     pub heartbeat: Option<Duration>,
     /// Maximum duration of a request to a webhook, a push service or a provider of OpenID Connect; `None` means 10 seconds.
     pub outgoing_timeout: Option<Duration>,
+    /// Maximum time that a caller waits for work in a pool; `None` means 10 or 30 seconds, by the pool, and a day for backups and
+    /// exports.
+    pub pool_deadline: Option<Duration>,
     /// The most connections of one address, this machine included; `None` means 256, and no limit for this machine.
     pub connections_per_address: Option<usize>,
     /// The space that uploads leave on the disk, in MiB; `None` means 256. Other changes leave a quarter of it.

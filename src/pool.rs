@@ -151,19 +151,20 @@ impl Pools {
     /// the pools whose work reads.
     pub const READERS: u32 =
         (RENDERING.permits + IMAGES.permits + SLOW_READS.permits + EXPORTS.permits + HEALTH.permits) as u32;
-}
 
-impl Default for Pools {
-    fn default() -> Self {
+    /// The pools of a server. `deadline` replaces the deadlines of all of them.
+    pub fn new(deadline: Option<Duration>) -> Self {
+        let pool =
+            |limits: Limits| Pool::new(Limits { deadline: deadline.unwrap_or(limits.deadline), ..limits });
         Self {
-            rendering: Pool::new(RENDERING),
-            images: Pool::new(IMAGES),
-            passwords: Pool::new(PASSWORDS),
-            known_passwords: Pool::new(KNOWN_PASSWORDS),
-            slow_reads: Pool::new(SLOW_READS),
-            backups: Pool::new(BACKUPS),
-            exports: Pool::new(EXPORTS),
-            health: Pool::new(HEALTH),
+            rendering: pool(RENDERING),
+            images: pool(IMAGES),
+            passwords: pool(PASSWORDS),
+            known_passwords: pool(KNOWN_PASSWORDS),
+            slow_reads: pool(SLOW_READS),
+            backups: pool(BACKUPS),
+            exports: pool(EXPORTS),
+            health: pool(HEALTH),
         }
     }
 }

@@ -162,7 +162,7 @@ impl Engine {
             readers,
             scheduler_wakeup: writer.task_wakeup().clone(),
             scheduler_progress: watch::Sender::default(),
-            pools: Pools::default(),
+            pools: Pools::new(options.overrides.pool_deadline),
             tls_client: TlsClient::trusting(options.web_push.authorities.clone()),
             sign_on: SignOn::default(),
             writer,

@@ -265,12 +265,13 @@ pub async fn hash_async(pools: &Pools, whose: OnBehalfOf, password: String) -> A
 mod tests {
     use super::*;
     use argon2::PasswordVerifier;
+    use std::time::Duration;
 
     #[tokio::test]
     async fn a_password_is_known_by_its_hash_alone() {
         let stored = hash("correct horse").unwrap();
         assert!(stored.starts_with("$argon2id$v=19$m=19456,t=2,p=1$"), "{stored}");
-        let pools = Pools::default();
+        let pools = Pools::new(Some(Duration::from_secs(3600)));
         assert!(
             verify(&pools, OnBehalfOf::Stranger, "correct horse".into(), Some(stored.clone())).await.unwrap()
         );

@@ -20,6 +20,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
+use std::time::Duration;
 use tokio::task::JoinSet;
 
 /// An event without variants.
@@ -118,7 +119,7 @@ impl Bench {
         let sink = EventSink::new(Arc::clone(&hub));
         let (writer, thread) =
             Writer::start(&database, connection, clock.clone(), WatchedTables::default(), sink).unwrap();
-        let pools = Pools::default();
+        let pools = Pools::new(Some(Duration::from_secs(3600)));
         let bench = Self { hub, writer, thread, readers, pools, clock, _database: database };
         for user_id in [ADA, BOB] {
             bench.execute(&format!("INSERT OR IGNORE INTO user (user_id, email, delivery_email, delivery_email_key, full_name, role, date_joined) VALUES ({user_id}, '{user_id}', '{user_id}', '{user_id}', '', 400, 0)")).await;

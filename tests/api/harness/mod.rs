@@ -71,6 +71,9 @@ pub const START: i64 = 1_790_000_000;
 /// The time limit of requests to servers of a test, which may be slow on a busy machine.
 pub const OUTGOING_TIMEOUT: Duration = Duration::from_secs(3600);
 
+/// The time that requests wait for a pool, whose threads get little of a busy machine.
+const POOL_DEADLINE: Duration = Duration::from_secs(3600);
+
 /// All servers run here, apart from the tests' own runtimes: a test may block its thread, and needs no attribute beyond
 /// `#[tokio::test]`.
 static RUNTIME: LazyLock<Runtime> =
@@ -121,6 +124,7 @@ impl TestServer {
         let (path, clock, mut options) = (self.database(), self.clock.clone(), self.options.clone());
         // Notices must not depend on the disk of the machine.
         options.overrides.disk_warning.get_or_insert(Overrides::NO_DISK_WARNING);
+        options.overrides.pool_deadline.get_or_insert(POOL_DEADLINE);
         let started = RUNTIME.spawn(async move {
             let engine = Engine::open(&path, clock, options).await.unwrap();
             Server::start(engine, "127.0.0.1:0".parse().unwrap()).unwrap()

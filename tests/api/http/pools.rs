@@ -3,7 +3,8 @@
 use crate::harness::pictures::png;
 use crate::harness::{Blocked, Client, TestServer, until};
 use serde_json::{Value, json};
-use teamchat::app::App;
+use std::time::Duration;
+use teamchat::app::{App, Options, Overrides};
 use teamchat::pool::Pool;
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
@@ -212,6 +213,15 @@ async fn a_login_is_refused_when_too_many_wait() {
         "AUTHENTICATION_FAILED",
         "Your username or password is incorrect",
     );
+}
+
+#[tokio::test]
+async fn a_login_is_refused_when_the_deadline_of_its_pool_has_passed() {
+    let overrides = Overrides { pool_deadline: Some(Duration::ZERO), ..Overrides::default() };
+    let server = TestServer::start_with(Options { overrides, ..Options::default() }).await;
+    let refused = log_in(&server.anonymous()).await;
+    refused.error(503, "SERVICE_UNAVAILABLE", "The server is busy. Please try again in a moment.");
+    assert_eq!(server.app().pools.passwords.refusals(), 1);
 }
 
 async fn log_in(client: &Client) -> crate::harness::Answer {
