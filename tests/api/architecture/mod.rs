@@ -9,6 +9,7 @@ mod conformance;
 mod events;
 mod files;
 mod interface;
+mod levels;
 mod map;
 mod modules;
 mod openapi;
