@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { axeViolations } from "./axe.js";
 import { click, countOf, enter, eventually, focusOn, hold, IS_FIREFOX, onElement, press, pressOn, setUp, until, untilAllEqual, untilEqual, untilFocus, untilText, untilToast, wake, write } from "./harness.js";
 
 const bench = setUp();
@@ -316,5 +317,23 @@ describe("a dialog that is still loading", () => {
     await ada.keyboard.type("n");
     await go(ada, "#inbox");
     await eventually(async () => assert.deepEqual(await ada.evaluate(() => [document.activeElement.getAttribute("aria-label"), document.activeElement.value]), ["Channel", "gen"]));
+  });
+});
+
+describe("a timeline that is still loading", () => {
+  it("is no feed without articles for screen readers", async () => {
+    await bench.server.send("Bob", "general", "unhurried", "takes its time");
+    const ada = await as("Ada", "#inbox");
+    await ada.waitForSelector(".inbox__list");
+    const isAsked = ({ pathname, search }) => pathname === "/json/messages" && search.includes("unhurried");
+    const held = await hold(ada, (request, before) => before.length === 0 && isAsked(new URL(request.url())));
+    await go(ada, await at("general", "unhurried"));
+    await untilText(ada, ".timeline .load-hint", "Loading");
+    await eventually(() => assert.equal(held.length, 1));
+    assert.deepEqual(await axeViolations(ada, "aria-required-children"), []);
+    assert.equal(await countOf(ada, ".timeline__list .message-row"), 0, "it was still loading");
+    await held[0].continue();
+    await untilText(ada, ".message-row", "takes its time");
+    await untilEqual(ada, ".timeline__list", (list) => [list.role, list.ariaBusy], ["feed", "false"]);
   });
 });
