@@ -2,9 +2,9 @@
 
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join, resolve as absolute } from "node:path";
+import { basename, join, resolve as absolute } from "node:path";
 import { after, afterEach, before } from "node:test";
 import { fileURLToPath } from "node:url";
 import puppeteer from "puppeteer-core";
@@ -524,6 +524,19 @@ export async function eventually(check) {
   }
 }
 
+/** Saves a picture of each tab of a test that failed, and prints its path and the URL. */
+async function savePictures(test, pages) {
+  const folder = join(process.env.CARGO_TARGET_DIR ?? join(ROOT, "target"), "web");
+  mkdirSync(folder, { recursive: true });
+  const name = `${basename(process.argv[1], ".test.js")}-${test.fullName}`.replace(/[^\w-]+/g, "-").slice(0, 200);
+  const tabs = await Promise.all(pages.map((page) => page.browserContext().pages()));
+  for (const [index, tab] of tabs.flat().entries()) {
+    const path = join(folder, `${name}-${index + 1}.png`);
+    await tab.screenshot({ path });
+    console.log(`picture of ${tab.url()}: ${path}`);
+  }
+}
+
 /** A server with three people in two channels, or with fixtures, and a browser, for the tests of a file. After each test its
  * pages are closed; they must not have complained, nor asked another server for anything. */
 export function setUp({ args, fixtures } = {}) {
@@ -581,9 +594,9 @@ export function setUp({ args, fixtures } = {}) {
     await closeBrowser?.();
     await bench.server?.close();
   });
-  afterEach(async () => {
-    if (process.env.TEAMCHAT_SCREENSHOTS) for (const [index, page] of pages.entries()) await page.screenshot({ path: `${process.env.TEAMCHAT_SCREENSHOTS}/last-${index}.png` }).catch(() => {});
+  afterEach(async (test) => {
     const problems = pages.flatMap((page) => page.problems);
+    if (test.passed === false || problems.length > 0) await savePictures(test, pages).catch((error) => console.log(`no picture: ${error.message}`));
     for (const page of pages) await page.closeContext();
     pages = [];
     assert.deepEqual(problems, [], "no console errors, and no requests elsewhere");
