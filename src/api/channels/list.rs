@@ -88,7 +88,7 @@ struct ChannelFilter<'a> {
 impl<'a> ChannelFilter<'a> {
     fn new(read: &'a Read<'_, User>, params: &'a StreamsParams) -> ApiResult<Self> {
         let subscribed_to = |user_id: UserId| -> ApiResult<HashSet<StreamId>> {
-            let own = subscriptions::own(read, user_id)?;
+            let own = subscriptions::list_active(read, user_id)?;
             Ok(own.into_iter().map(|subscription| subscription.stream_id).collect())
         };
         let owner =

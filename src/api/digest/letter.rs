@@ -100,7 +100,7 @@ impl Writer<'_> {
     /// The topics to write about: of channels that are not muted, and to which the reader was subscribed all the time.
     fn topics<'t>(&self, activity: &'t Activity) -> ApiResult<Vec<&'t TopicActivity>> {
         let ctx = self.viewer.ctx();
-        let own = subscriptions::own(&ctx, ctx.caller.user_id)?;
+        let own = subscriptions::list_active(&ctx, ctx.caller.user_id)?;
         let own: HashSet<StreamId> =
             own.into_iter().filter(|own| !own.is_muted).map(|own| own.stream_id).collect();
         let mut was_subscribed: HashMap<StreamId, bool> = HashMap::new();

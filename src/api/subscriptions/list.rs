@@ -33,7 +33,7 @@ pub struct Subscriptions {
 /// `GET /users/me/subscriptions`: lists the caller's subscriptions to channels that are not archived, by name.
 pub fn subscriptions(read: &Read<'_, User>, params: SubscriptionsParams) -> ApiResult<Reply<Subscriptions>> {
     let now = read.app.clock.seconds();
-    let own = subscriptions::own(read, read.caller.user_id)?;
+    let own = subscriptions::list_active(read, read.caller.user_id)?;
     let own: HashMap<StreamId, OwnSubscription> = own.into_iter().map(|own| (own.stream_id, own)).collect();
     let records = Records::new(read, now, &read.app.channel_traffic)?;
     let mut lists = SubscriberLists::load(read, params.include_subscribers, now)?;
@@ -105,7 +105,7 @@ pub fn state(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     let viewer = Viewer::new(Ctx::new(connection, request.caller, request.now));
     let records = Records::new(connection, request.now, &request.app.channel_traffic)?;
     let mut lists = SubscriberLists::load(connection, request.include_subscribers, request.now)?;
-    let own = subscriptions::own_with_ended(connection, request.caller.user_id)?;
+    let own = subscriptions::list_with_ended(connection, request.caller.user_id)?;
     let mut own: HashMap<StreamId, _> = own.into_iter().map(|own| (own.0.stream_id, own)).collect();
     if !capabilities.notification_settings_null {
         let defaults = NotificationDefaults::load(connection, request.caller.user_id)?;

@@ -146,7 +146,7 @@ fn emit_channels_left(tx: &mut Tx<'_>, user: &UserRow) -> ApiResult<()> {
     let mut viewers = ChannelViewers::load(tx, UserFilter::Everyone, tx.now())?;
     let users = user.user_id.bit().into_iter().collect();
     let mut left: Vec<(StreamRow, RoaringBitmap)> = Vec::new();
-    for own in subscriptions::own(tx, user.user_id)? {
+    for own in subscriptions::list_active(tx, user.user_id)? {
         if let Some(stream) = rows::channel::by_id(tx, own.stream_id)? {
             let seen = viewers.users_who_can_see(tx, &stream)? - &users;
             left.push((stream, seen));
@@ -164,7 +164,7 @@ fn emit_channels_left(tx: &mut Tx<'_>, user: &UserRow) -> ApiResult<()> {
 /// Ends the spans of a user's subscriptions: a deactivated user receives no messages.
 fn end_spans(tx: &Tx<'_>, user_id: UserId) -> ApiResult<()> {
     let next = subscriptions::next_message_id(tx)?;
-    for own in subscriptions::own(tx, user_id)? {
+    for own in subscriptions::list_active(tx, user_id)? {
         subscriptions::close_span(tx, user_id, own.stream_id, next)?;
     }
     Ok(())
@@ -174,7 +174,7 @@ fn end_spans(tx: &Tx<'_>, user_id: UserId) -> ApiResult<()> {
 fn begin_spans(tx: &Tx<'_>, user_id: UserId) -> ApiResult<()> {
     end_spans(tx, user_id)?;
     let next = subscriptions::next_message_id(tx)?;
-    for own in subscriptions::own(tx, user_id)? {
+    for own in subscriptions::list_active(tx, user_id)? {
         subscriptions::open_span(tx, user_id, own.stream_id, next)?;
     }
     Ok(())

@@ -23,7 +23,7 @@ pub fn delete(tx: &mut Tx<'_>, user: &UserRow) -> ApiResult<()> {
     let user_id = user.user_id;
     tx.audit(Entry::new(Action::AccountDeleted, user_id))?;
     let mut streams = Vec::new();
-    for own in subscriptions::own(tx, user_id)? {
+    for own in subscriptions::list_active(tx, user_id)? {
         streams.extend(rows::channel::by_id(tx, own.stream_id)?);
     }
     unsubscribe::unsubscribe_users(tx, &streams, &[user_id])?;

@@ -97,7 +97,7 @@ pub fn leave_groups_unless(
 /// Unsubscribes a bot from the private channels that its new owner is not subscribed to. Returns whether there were any.
 fn leave_private_channels(tx: &mut Tx<'_>, bot: &UserRow, owner: &UserRow) -> ApiResult<bool> {
     let mut left = Vec::new();
-    for own in subscriptions::own(tx, bot.user_id)? {
+    for own in subscriptions::list_active(tx, bot.user_id)? {
         if let Some(stream) = rows::channel::by_id(tx, own.stream_id)?
             && !stream.is_public()
             && !rows::channel::is_subscribed(tx, owner.user_id, stream.stream_id)?

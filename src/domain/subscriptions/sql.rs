@@ -96,7 +96,7 @@ pub fn ever_received(connection: &Connection, user_id: UserId) -> rusqlite::Resu
 }
 
 /// A user's active subscriptions, by channel id.
-pub fn own(connection: &Connection, user_id: UserId) -> rusqlite::Result<Vec<OwnSubscription>> {
+pub fn list_active(connection: &Connection, user_id: UserId) -> rusqlite::Result<Vec<OwnSubscription>> {
     connection
         .prepare_cached(&format!(
             "SELECT {OWN_COLUMNS} FROM subscription JOIN recipient USING (stream_id)
@@ -107,7 +107,7 @@ pub fn own(connection: &Connection, user_id: UserId) -> rusqlite::Result<Vec<Own
 }
 
 /// A user's active and ended subscriptions, by channel id, each with whether it is active.
-pub fn own_with_ended(
+pub fn list_with_ended(
     connection: &Connection,
     user_id: UserId,
 ) -> rusqlite::Result<Vec<(OwnSubscription, bool)>> {

@@ -17,7 +17,7 @@ pub struct Muting {
 impl Muting {
     /// Loads them with two statements.
     pub fn of(connection: &Connection, user_id: UserId) -> rusqlite::Result<Self> {
-        let own = subscriptions::own(connection, user_id)?;
+        let own = subscriptions::list_active(connection, user_id)?;
         let muted_channels = own.into_iter().filter(|own| own.is_muted).map(|own| own.stream_id).collect();
         let mut topics: HashMap<_, HashMap<_, _>> = HashMap::new();
         for (stream_id, key, policy) in sql::keys_of_user(connection, user_id)? {

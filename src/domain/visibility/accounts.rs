@@ -91,7 +91,7 @@ impl AccountChanges {
             {
                 groups.entry(group).or_default().push(user_id);
             }
-            for own in subscriptions::own(tx, user_id)? {
+            for own in subscriptions::list_active(tx, user_id)? {
                 streams.entry(own.stream_id).or_default().extend(user_id.bit());
             }
         }

@@ -66,7 +66,7 @@ struct UnreadGroup {
 pub fn of(request: &StateRequest<'_>) -> ApiResult<UnreadMessages> {
     let (connection, own) = (request.connection, request.caller.user_id);
     let viewer = MessageViewer::new(Ctx::new(connection, request.caller, request.now));
-    let subscribed = subscriptions::own(connection, own)?;
+    let subscribed = subscriptions::list_active(connection, own)?;
     let mut conversations = messages::direct_recipients(connection, own)?;
     conversations.extend(subscribed.iter().map(|subscription| subscription.recipient_id));
     let oldest = oldest_of_newest(open_all(&viewer, &conversations)?, MAX_SHOWN_UNREAD)?;
