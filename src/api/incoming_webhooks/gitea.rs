@@ -2,7 +2,7 @@
 
 use super::git;
 use super::git::{Change, Commit, Push, branch_topic, commented, numbered_topic};
-use super::payload::{Options, Payload, Post, Posts, Refusal};
+use super::payload::{Options, Payload, Post, PostsResult, Refusal};
 use super::text::{in_path, label, link};
 use percent_encoding::percent_decode_str;
 use std::borrow::Cow;
@@ -32,16 +32,16 @@ pub const EVENTS: &[&str] = &[
 ];
 
 /// Creates the messages of a delivery of Gitea.
-pub fn gitea(payload: Payload<'_>, options: &Options<'_>) -> Posts {
+pub fn gitea(payload: Payload<'_>, options: &Options<'_>) -> PostsResult {
     posts(payload, options, GITEA_HEADER)
 }
 
 /// Creates the messages of a delivery of Forgejo.
-pub fn forgejo(payload: Payload<'_>, options: &Options<'_>) -> Posts {
+pub fn forgejo(payload: Payload<'_>, options: &Options<'_>) -> PostsResult {
     posts(payload, options, FORGEJO_HEADER)
 }
 
-fn posts(payload: Payload<'_>, options: &Options<'_>, header: &'static str) -> Posts {
+fn posts(payload: Payload<'_>, options: &Options<'_>, header: &'static str) -> PostsResult {
     let event = options.event(header)?;
     // Events of packages and of some jobs have no repository.
     if !EVENTS.contains(&event) {

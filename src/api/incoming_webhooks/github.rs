@@ -2,7 +2,7 @@
 
 use super::git;
 use super::git::{Change, Commit, Push, branch_topic, commented, numbered_topic};
-use super::payload::{Options, Payload, Post, Posts, Refusal};
+use super::payload::{Options, Payload, Post, PostsResult, Refusal};
 use super::text::{bold, label, link, quote, short_id, start};
 
 /// The header that names the event.
@@ -65,7 +65,7 @@ const IGNORED: &[&str] = &[
 ];
 
 /// Creates the messages of a delivery.
-pub fn posts(payload: Payload<'_>, options: &Options<'_>) -> Posts {
+pub fn posts(payload: Payload<'_>, options: &Options<'_>) -> PostsResult {
     let header = options.event(HEADER)?;
     if options.ignore_private_repositories && payload.is_true("/repository/private") {
         return Ok(Vec::new());

@@ -2,7 +2,7 @@
 
 use super::git;
 use super::git::{Change, Commit, Push, branch_topic, numbered_topic};
-use super::payload::{Options, Payload, Post, Posts, Refusal};
+use super::payload::{Options, Payload, Post, PostsResult, Refusal};
 use super::text::{in_path, label, link, start};
 use std::borrow::Cow;
 
@@ -67,7 +67,7 @@ fn event_of<'p>(header: &'p str, payload: Payload<'p>) -> Result<Cow<'p, str>, R
 }
 
 /// Creates the messages of a delivery.
-pub fn posts(payload: Payload<'_>, options: &Options<'_>) -> Posts {
+pub fn posts(payload: Payload<'_>, options: &Options<'_>) -> PostsResult {
     let header = event_of(options.event(HEADER)?, payload)?;
     let header = header.as_ref();
     let object = "/object_attributes";

@@ -1,6 +1,6 @@
 //! Grafana and Prometheus Alertmanager: alerts that fire and are resolved.
 
-use super::payload::{Options, Payload, Post, Posts, Refusal};
+use super::payload::{Options, Payload, Post, PostsResult, Refusal};
 use super::text::{bold, label, line, link, start, time, web_link};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -15,7 +15,7 @@ const NEVER: &str = "0001-01-01T00:00:00Z";
 const MAX_ALERTS: usize = 20;
 
 /// Creates the messages of a delivery of Grafana: one for each alert.
-pub fn grafana(payload: Payload<'_>, _options: &Options<'_>) -> Posts {
+pub fn grafana(payload: Payload<'_>, _options: &Options<'_>) -> PostsResult {
     if payload.find("/alerts").is_none() {
         return Ok(vec![older(payload)?]);
     }
@@ -109,7 +109,7 @@ fn older(payload: Payload<'_>) -> Result<Post, Refusal> {
 }
 
 /// Creates the messages of a delivery of Alertmanager: one for each topic and state.
-pub fn alertmanager(payload: Payload<'_>, options: &Options<'_>) -> Posts {
+pub fn alertmanager(payload: Payload<'_>, options: &Options<'_>) -> PostsResult {
     let (name_field, desc_field) =
         (options.name_field.unwrap_or("instance"), options.desc_field.unwrap_or("alertname"));
     let mut topics: BTreeMap<&str, BTreeMap<&str, Vec<String>>> = BTreeMap::new();

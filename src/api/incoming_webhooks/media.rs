@@ -1,7 +1,7 @@
 //! Sonarr and Radarr: series and films that are found, imported, renamed and deleted.
 
 use super::git::configured;
-use super::payload::{Options, Payload, Post, Posts, Refusal};
+use super::payload::{Options, Payload, Post, PostsResult, Refusal};
 use super::text::{label, line, link, sentence, start};
 
 /// The types of Sonarr's events.
@@ -39,7 +39,7 @@ pub const RADARR_EVENTS: &[&str] = &[
 const MAX_NAMED: usize = 10;
 
 /// Creates the message of a delivery of Sonarr.
-pub fn sonarr(payload: Payload<'_>, _options: &Options<'_>) -> Posts {
+pub fn sonarr(payload: Payload<'_>, _options: &Options<'_>) -> PostsResult {
     let event = payload.text("/eventType")?;
     if let Some((topic, content)) = of_program("Sonarr", event, payload)? {
         return Ok(vec![Post::new(topic, content, event)]);
@@ -149,7 +149,7 @@ fn from_to(old: Option<&str>, new: Option<&str>) -> String {
 }
 
 /// Creates the message of a delivery of Radarr.
-pub fn radarr(payload: Payload<'_>, _options: &Options<'_>) -> Posts {
+pub fn radarr(payload: Payload<'_>, _options: &Options<'_>) -> PostsResult {
     let event = payload.text("/eventType")?;
     if let Some((topic, content)) = of_program("Radarr", event, payload)? {
         return Ok(vec![Post::new(topic, content, event)]);

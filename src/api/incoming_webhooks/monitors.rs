@@ -1,6 +1,6 @@
 //! Programs that watch others: Uptime Kuma, Healthchecks, Zabbix and Proxmox.
 
-use super::payload::{Options, Payload, Post, Posts, Refusal};
+use super::payload::{Options, Payload, Post, PostsResult, Refusal};
 use super::text::{bold, code_block, label, line, link, quote, sentence, start, time};
 use std::fmt::Write;
 
@@ -8,7 +8,7 @@ use std::fmt::Write;
 pub const UPTIMEKUMA_EVENTS: &[&str] = &["down", "up", "pending", "maintenance", "certificate", "test"];
 
 /// Creates the message of a delivery of Uptime Kuma.
-pub fn uptimekuma(payload: Payload<'_>, _options: &Options<'_>) -> Posts {
+pub fn uptimekuma(payload: Payload<'_>, _options: &Options<'_>) -> PostsResult {
     let msg = payload.text("/msg")?;
     let monitor = payload.find("/monitor");
     let name = monitor.and_then(|monitor| monitor.find_text("/name"));
@@ -60,7 +60,7 @@ fn notice(msg: &str) -> Post {
 pub const HEALTHCHECKS_EVENTS: &[&str] = &["down", "up"];
 
 /// Creates the message of a delivery of Healthchecks, whose members its owner chooses.
-pub fn healthchecks(payload: Payload<'_>, _options: &Options<'_>) -> Posts {
+pub fn healthchecks(payload: Payload<'_>, _options: &Options<'_>) -> PostsResult {
     let name = payload.text("/name")?;
     let (icon, state) = match payload.text("/status")? {
         "down" => (":cross_mark:", "down"),
@@ -90,7 +90,7 @@ pub fn healthchecks(payload: Payload<'_>, _options: &Options<'_>) -> Posts {
 }
 
 /// Creates the message of a delivery of Zabbix, whose members a script of its owner sends.
-pub fn zabbix(payload: Payload<'_>, _options: &Options<'_>) -> Posts {
+pub fn zabbix(payload: Payload<'_>, _options: &Options<'_>) -> PostsResult {
     alert(payload).map(|post| vec![post]).map_err(|_| Refusal::Misconfigured)
 }
 
@@ -110,7 +110,7 @@ fn alert(payload: Payload<'_>) -> Result<Post, Refusal> {
 pub const PROXMOX_EVENTS: &[&str] = &["info", "notice", "warning", "error", "unknown"];
 
 /// Creates the message of a delivery of Proxmox, with the body from docs/integrations.md.
-pub fn proxmox(payload: Payload<'_>, _options: &Options<'_>) -> Posts {
+pub fn proxmox(payload: Payload<'_>, _options: &Options<'_>) -> PostsResult {
     let title = payload.text("/title")?;
     let severity = payload.find_text("/severity").unwrap_or("unknown");
     let (icon, event) = match severity {

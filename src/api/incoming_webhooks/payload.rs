@@ -52,7 +52,7 @@ impl Post {
 }
 
 /// The messages of a delivery; empty if the event is not shown.
-pub type Posts = Result<Vec<Post>, Refusal>;
+pub type PostsResult = Result<Vec<Post>, Refusal>;
 
 /// Why a payload is not delivered.
 #[derive(Clone, Debug, PartialEq, Eq)]

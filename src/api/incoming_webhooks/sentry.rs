@@ -1,6 +1,6 @@
 //! Sentry: errors of programs, and the issues that they are collected in.
 
-use super::payload::{Options, Payload, Post, Posts, Refusal};
+use super::payload::{Options, Payload, Post, PostsResult, Refusal};
 use super::text::{bold, code_block, label, line, link, quote, start, time};
 use crate::types::whole_seconds;
 use std::fmt::Write;
@@ -22,7 +22,7 @@ pub const EVENTS: &[&str] = &[
 const MAX_CONTEXT: usize = 10;
 
 /// Creates the message of a delivery.
-pub fn posts(payload: Payload<'_>, _options: &Options<'_>) -> Posts {
+pub fn posts(payload: Payload<'_>, _options: &Options<'_>) -> PostsResult {
     let post = if let Some(event) = payload.find("/data/event").or(payload.find("/data/error")) {
         error(event, None)?
     } else if let Some(issue) = payload.find("/data/issue") {

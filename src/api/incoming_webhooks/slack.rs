@@ -1,7 +1,7 @@
 //! Messages in Slack's format: text, attachments and blocks, as any program sends that knows Slack alone.
 
 use super::mrkdwn;
-use super::payload::{Options, Payload, Post, Posts, Refusal};
+use super::payload::{Options, Payload, Post, PostsResult, Refusal};
 use super::text::{bold, code_block, label, line, link, quote, web_address};
 use crate::domain::emoji::short_names;
 use crate::types::{LAST_SECOND, whole_seconds};
@@ -11,7 +11,7 @@ use teamchat_markdown::{FlatList, global_time, nested_lists};
 const MAX_ITEMS: usize = 100;
 
 /// Creates the message of a delivery.
-pub fn posts(payload: Payload<'_>, _options: &Options<'_>) -> Posts {
+pub fn posts(payload: Payload<'_>, _options: &Options<'_>) -> PostsResult {
     if !payload.0.is_object() {
         return Err(Refusal::Anomalous);
     }

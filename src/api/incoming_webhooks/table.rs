@@ -1,6 +1,6 @@
 //! The table of integrations: the function from payload to messages, and further properties.
 
-use super::payload::{Options, Payload, Posts};
+use super::payload::{Options, Payload, PostsResult};
 use super::{gitea, github, gitlab, grafana, media, monitors, plain, sentry, slack};
 use crate::domain::bots::integrations::IntegrationName;
 use serde::Serialize;
@@ -55,14 +55,14 @@ pub struct Integration {
     /// passes on. Mentions are then silent. False if the user who sets the program up writes the whole text.
     pub of_strangers: bool,
     /// Creates the messages of a payload.
-    pub posts: fn(Payload<'_>, &Options<'_>) -> Posts,
+    pub posts: fn(Payload<'_>, &Options<'_>) -> PostsResult,
 }
 
 impl Integration {
     const fn new(
         name: IntegrationName,
         title: &'static str,
-        posts: fn(Payload<'_>, &Options<'_>) -> Posts,
+        posts: fn(Payload<'_>, &Options<'_>) -> PostsResult,
     ) -> Self {
         let (headers, events, url_options): (&[_], &[_], &[_]) = (&[], &[], &[]);
         Self { name, title, body: Body::Json, headers, events, url_options, of_strangers: true, posts }
