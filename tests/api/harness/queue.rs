@@ -111,12 +111,12 @@ impl Queue {
     /// any value. Returns the events, with ids.
     pub async fn expect(&mut self, expected: &[Value]) -> Vec<Value> {
         let events = self.events().await;
-        let without_ids: Vec<Value> = events.iter().map(without_id).collect();
-        let differences = matching::differences(&json!(expected), &json!(without_ids));
-        let (who, all) = (&self.client.full_name, serde_json::to_string_pretty(&without_ids).unwrap());
+        let found: Value = events.iter().map(without_id).collect();
+        let differences = matching::differences(&expected.iter().cloned().collect(), &found);
+        let who = &self.client.full_name;
         assert!(
             differences.is_empty(),
-            "events of {who} differ:\n{}\n\nall of them: {all}",
+            "events of {who} differ:\n{}\n\nall of them: {found:#}",
             differences.join("\n")
         );
         events

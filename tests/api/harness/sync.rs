@@ -3,6 +3,7 @@
 use super::model::Model;
 use super::{Client, TestServer, matching};
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 
 /// Capabilities that change the events and the state.
 pub const ALL_CAPABILITIES: &[&str] = &[
@@ -119,7 +120,9 @@ impl Registered {
         }
         let wanted = |state: Value| {
             let mut state = comparable(state);
-            forget_members(&mut state, left_out);
+            if !left_out.is_empty() {
+                forget_members(&mut state, left_out);
+            }
             state
         };
         let differences = matching::differences(&wanted(fresh), &wanted(model));
@@ -173,7 +176,7 @@ fn forget_arrivals(fresh: &mut Value, model: &Value) {
         moved && has(&message["flags"], "read")
     };
     let messages = fresh["messages"].as_array_mut().expect("a list of messages");
-    messages.retain(|message| known.contains(&&message["id"]) || !came(message));
+    messages.retain(|message| !came(message) || known.contains(&&message["id"]));
 }
 
 fn messages_in(state: &Value) -> impl Iterator<Item = &Value> {
@@ -255,21 +258,22 @@ fn lower(topic: &Value) -> String {
 
 /// Counts unread messages, without muted channels and topics.
 fn count_unread(state: &Value) -> usize {
-    let entries = unread_entries(state);
-    let counted = entries.iter().filter(|entry| !is_muted(state, entry));
+    let counted = unread_entries(state).filter(|entry| !is_muted(state, entry));
     counted.map(|entry| entry["unread_message_ids"].as_array().unwrap().len()).sum()
 }
 
 /// Unread messages that mention the user by name, or by a wildcard in a conversation that is not muted.
 fn unread_mentions(state: &Value) -> Value {
+    let messages: BTreeMap<_, _> =
+        messages_in(state).map(|message| (message["id"].as_i64(), message)).collect();
     let mut mentions = Vec::new();
     for entry in unread_entries(state) {
         for id in list(&entry["unread_message_ids"]) {
-            let found = state["messages"].as_array().unwrap().iter().find(|message| message["id"] == id);
+            let found = messages.get(&id.as_i64());
             let flags = found.map(|message| list(&message["flags"])).unwrap_or_default();
             let has = |name: &str| flags.iter().any(|flag| flag == name);
-            if has("mentioned") || (has("wildcard_mentioned") && !is_muted(state, &entry)) {
-                mentions.push(id);
+            if has("mentioned") || (has("wildcard_mentioned") && !is_muted(state, entry)) {
+                mentions.push(id.clone());
             }
         }
     }
@@ -277,12 +281,12 @@ fn unread_mentions(state: &Value) -> Value {
     mentions.into()
 }
 
-fn list(list: &Value) -> Vec<Value> {
-    list.as_array().cloned().unwrap_or_default()
+fn list(list: &Value) -> &[Value] {
+    list.as_array().map(Vec::as_slice).unwrap_or_default()
 }
 
-fn unread_entries(state: &Value) -> Vec<Value> {
-    UNREAD_LISTS.iter().flat_map(|name| list(&state["unread_msgs"][*name])).collect()
+fn unread_entries(state: &Value) -> impl Iterator<Item = &Value> {
+    UNREAD_LISTS.iter().flat_map(move |name| list(&state["unread_msgs"][*name]))
 }
 
 /// True if a conversation is muted, by its channel or its topic.
