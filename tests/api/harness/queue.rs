@@ -112,7 +112,7 @@ impl Queue {
     pub async fn expect(&mut self, expected: &[Value]) -> Vec<Value> {
         let events = self.events().await;
         let found: Value = events.iter().map(without_id).collect();
-        let differences = matching::differences(&expected.iter().cloned().collect(), &found);
+        let differences = matching::differences(&Value::from(expected.to_vec()), &found);
         let who = &self.client.full_name;
         assert!(
             differences.is_empty(),
