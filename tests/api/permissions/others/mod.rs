@@ -100,15 +100,25 @@ fn owners(connection: &Connection) -> Vec<(String, String)> {
     owners
 }
 
-/// Digests of all rows of a table, by owner.
-type Digests = BTreeMap<(String, i64), u64>;
+/// Each table whose rows have owners, with the statement that reads its rows, each after its owner.
+fn owned_tables(server: &TestServer) -> Vec<(String, String)> {
+    let read = server.app().readers.read_now(|snapshot| Ok::<_, StoreError>(owners(snapshot)));
+    let statement = |(table, owner): (String, String)| {
+        let statement = format!("SELECT {owner}, * FROM \"{table}\"");
+        (table, statement)
+    };
+    read.unwrap().into_iter().map(statement).collect()
+}
 
-fn digests(server: &TestServer) -> Digests {
-    let app = Arc::clone(server.app());
-    let read = app.readers.read_now(|snapshot| -> Result<Digests, StoreError> {
+/// Digests of all rows of a table, by owner.
+type Digests<'t> = BTreeMap<(&'t str, i64), u64>;
+
+fn digests<'t>(server: &TestServer, tables: &'t [(String, String)]) -> Digests<'t> {
+    let read = server.app().readers.read_now(|snapshot| -> Result<Digests<'t>, StoreError> {
         let mut digests = Digests::new();
-        for (table, owner) in owners(snapshot) {
-            let mut statement = snapshot.prepare(&format!("SELECT {owner}, * FROM \"{table}\""))?;
+        for (table, statement) in tables {
+            let mut of_table: BTreeMap<i64, u64> = BTreeMap::new();
+            let mut statement = snapshot.prepare_cached(statement)?;
             let columns = statement.column_count();
             let mut rows = statement.query([])?;
             while let Some(row) = rows.next()? {
@@ -120,10 +130,10 @@ fn digests(server: &TestServer) -> Digests {
                         other => format!("{other:?}").hash(&mut hasher),
                     }
                 }
-                let digest =
-                    digests.entry((table.clone(), row.get::<_, Option<i64>>(0)?.unwrap_or(0))).or_default();
+                let digest = of_table.entry(row.get::<_, Option<i64>>(0)?.unwrap_or(0)).or_default();
                 *digest = digest.wrapping_add(hasher.finish());
             }
+            digests.extend(of_table.into_iter().map(|(owner, digest)| ((table.as_str(), owner), digest)));
         }
         Ok(digests)
     });
@@ -131,10 +141,13 @@ fn digests(server: &TestServer) -> Digests {
 }
 
 /// The tables in which rows of people differ who are not among these, and not the server's own bots.
-fn changed<'d>(before: &'d Digests, after: &'d Digests, but: &BTreeSet<i64>) -> BTreeSet<&'d str> {
+fn changed<'t>(before: &Digests<'t>, after: &Digests<'t>, but: &BTreeSet<i64>) -> BTreeSet<&'t str> {
+    if before == after {
+        return BTreeSet::new();
+    }
     let differ = before.iter().chain(after).filter(|(key, _)| before.get(*key) != after.get(*key));
     let others = differ.filter(|((_, owner), _)| !but.contains(owner));
-    others.map(|((table, _), _)| table.as_str()).collect()
+    others.map(|((table, _), _)| *table).collect()
 }
 
 /// All users with an account, with and without a relation to the channel.
@@ -159,24 +172,25 @@ async fn do_as_everybody(
     allowed: &BTreeSet<&str>,
 ) -> (BTreeSet<String>, Vec<String>) {
     let server = organization.server().await;
-    let (start, before) = (server.copy(), digests(&server));
+    let tables = owned_tables(&server);
+    let (start, before) = (server.copy(), digests(&server, &tables));
     let system_bots = server.column("SELECT user_id FROM user WHERE is_system_bot").await;
     let (mut found, mut wrong) = (BTreeSet::new(), Vec::new());
     for situation in situations(action) {
         let caller: Client = organization.caller(&server, &situation);
         let request = (action.request)(&Case { organization, situation });
         let answer = request.send(&caller).await;
-        let after = digests(&server);
+        let after = digests(&server, &tables);
         let bots = format!("SELECT user_id FROM user WHERE bot_owner_id = {}", caller.user_id);
         let own = server.column(&bots).await;
         let own = own.iter().chain(&system_bots).map(|id| id.parse().unwrap());
         // Rows without an owner have the id 0.
         let own: BTreeSet<i64> = own.chain([caller.user_id, 0]).collect();
-        let tables = changed(&before, &after, &own);
+        let changed = changed(&before, &after, &own);
         let surprising: Vec<_> = if answer.status == 200 {
-            tables.iter().copied().filter(|table| !allowed.contains(table)).collect()
+            changed.iter().copied().filter(|table| !allowed.contains(table)).collect()
         } else {
-            tables.iter().copied().collect()
+            changed.iter().copied().collect()
         };
         if !surprising.is_empty() {
             wrong.push(format!(
@@ -185,7 +199,7 @@ async fn do_as_everybody(
                 situation.who.title()
             ));
         }
-        found.extend(tables.into_iter().map(str::to_owned));
+        found.extend(changed.into_iter().map(str::to_owned));
         if before != after || answer.status == 200 {
             server.restore(&start).await;
         }
@@ -297,7 +311,8 @@ async fn operations_without_a_rule_change_no_rows_of_others() {
     let hash = teamchat::domain::users::passwords::hash_quickly("correct horse").unwrap();
     server.sql(&format!("UPDATE user SET password_hash = '{hash}' WHERE NOT is_system_bot")).await;
     let start = server.copy();
-    let before = digests(&server);
+    let tables = owned_tables(&server);
+    let before = digests(&server, &tables);
     let system_bots = server.column("SELECT user_id FROM user WHERE is_system_bot").await;
     let system_bots: Vec<i64> = system_bots.iter().map(|id| id.parse().unwrap()).collect();
     let mut wrong = Vec::new();
@@ -310,12 +325,12 @@ async fn operations_without_a_rule_change_no_rows_of_others() {
             let caller = organization.caller(&server, &situation);
             for request in without_a_rule(&server, path, &caller) {
                 let answer = request.send().await;
-                let after = digests(&server);
+                let after = digests(&server, &tables);
                 was_done |= answer.status == 200;
                 let own = system_bots.iter().copied().chain([caller.user_id, 0]).collect();
-                let tables = changed(&before, &after, &own);
-                if !tables.is_empty() {
-                    wrong.push(format!("{path} as {}: {tables:?} of others, {answer}", who.title()));
+                let changed = changed(&before, &after, &own);
+                if !changed.is_empty() {
+                    wrong.push(format!("{path} as {}: {changed:?} of others, {answer}", who.title()));
                 }
                 if before != after {
                     server.restore(&start).await;
