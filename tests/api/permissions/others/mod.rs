@@ -97,6 +97,10 @@ fn owners(connection: &Connection) -> Vec<(String, String)> {
             _ => unclear.push(table),
         }
     }
+    assert!(
+        unclear.is_empty(),
+        "either OWNERS or NOBODYS of this file has to name each of these: {unclear:?}"
+    );
     owners
 }
 
