@@ -133,17 +133,20 @@ async fn walk(is_running: bool) {
     ];
     let commands = commands();
     let mut covered: BTreeSet<String> = UNRECORDED.iter().map(|(name, _)| (*name).to_owned()).collect();
+    let mut before = entries(&db);
     for (mut arguments, must_be_stopped, action) in recorded {
         covered.insert(name_of(&arguments, &commands));
         if must_be_stopped && is_running {
             continue;
         }
-        let id = |words: &[&str]| -> String {
-            let listed = run(&db, &[words, &email[..], &["--json"]].concat());
+        let id = |kind: &str| -> String {
+            let listed = run(&db, &[&["user", kind, "list"][..], &email, &["--json"]].concat());
             let listed: Value = serde_json::from_slice(&listed.stdout).unwrap_or_default();
             listed[0]["id"].to_string()
         };
-        let ids = [("KEY", id(&["user", "key", "list"])), ("SESSION", id(&["user", "session", "list"]))];
+        let named = [("KEY", "key"), ("SESSION", "session")].into_iter();
+        let ids: Vec<(&str, String)> =
+            named.filter(|(name, _)| arguments.contains(name)).map(|(name, kind)| (name, id(kind))).collect();
         for argument in &mut arguments {
             if let Some((_, id)) = ids.iter().find(|(name, _)| name == argument) {
                 *argument = id;
@@ -152,13 +155,13 @@ async fn walk(is_running: bool) {
         if action == "database_repaired" {
             break_count(&db);
         }
-        let before = entries(&db);
         succeed(&db, &arguments);
-        let newer = entries(&db).into_iter().filter(|(id, action)| before.get(id) != Some(action));
-        let newer: Vec<String> = newer.map(|(_, action)| action).collect();
-        assert!(newer.contains(&action.to_owned()), "{arguments:?}: {newer:?}");
+        let after = entries(&db);
+        let newer = after.iter().filter(|(id, action)| before.get(id) != Some(action));
+        let newer: Vec<&str> = newer.map(|(_, action)| action.as_str()).collect();
+        assert!(newer.contains(&action), "{arguments:?}: {newer:?}");
+        before = after;
     }
-    let before = entries(&db);
     for (name, _) in UNRECORDED.iter().filter(|(name, _)| !matches!(*name, "serve" | "health")) {
         let mut command = if name.starts_with("config") || *name == "fixtures sample" {
             let mut command = Command::new(env!("CARGO_BIN_EXE_teamchat"));
