@@ -136,7 +136,8 @@ mod tests {
             ((841, 560), (840, 559)),
         ];
         for ((width, height), expected) in cases {
-            let scaled = fit_within(&picture(width, height, |_, _| RED), 840, 560).unwrap();
+            let picture = RgbaImage::from_raw(width, height, RED.repeat((width * height) as usize)).unwrap();
+            let scaled = fit_within(&picture, 840, 560).unwrap();
             assert_eq!(scaled.dimensions(), expected, "{width}x{height}");
             assert!(is_all(&scaled, RED));
         }

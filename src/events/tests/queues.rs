@@ -57,8 +57,9 @@ async fn many_queues_expire_and_leave_nothing_behind() {
     let folder = tempfile::tempdir().unwrap();
     let bench = Bench::open(&folder.path().join("chat.sqlite")).await;
     let mut queues = HashSet::new();
-    for user_id in 0..10 {
-        for _ in 0..MAX_QUEUES_PER_USER {
+    // Each new queue is counted with those of its user.
+    for user_id in 0..100 {
+        for _ in 0..100 {
             queues.insert(bench.add(UserId(user_id), 0));
         }
     }
