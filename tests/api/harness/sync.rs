@@ -74,12 +74,24 @@ impl Registered {
     pub async fn of(client: &Client) -> Vec<Self> {
         let mut all = Vec::new();
         for parameters in registrations() {
-            let queue = client.register(&parameters).await;
-            let messages = messages_of(client, &parameters).await;
-            let attachments = attachments_of(client).await;
-            all.push(Self { client: client.clone(), parameters, queue, messages, attachments });
+            all.push(Self::with(client, parameters).await);
         }
         all
+    }
+
+    async fn with(client: &Client, parameters: Value) -> Self {
+        let queue = client.register(&parameters).await;
+        let messages = messages_of(client, &parameters).await;
+        let attachments = attachments_of(client).await;
+        Self { client: client.clone(), parameters, queue, messages, attachments }
+    }
+
+    /// A client that knows what was registered and fetched.
+    fn model(&self) -> Model {
+        let messages = Some(self.messages.clone());
+        let mut model = Model::new(self.client.user_id, &self.parameters, &self.queue.state, messages);
+        model.has_uploaded(self.attachments.clone());
+        model
     }
 
     /// Polls, so that the queue does not expire while time passes.
@@ -98,20 +110,23 @@ impl Registered {
     }
 
     /// The same, without members of these names, wherever they are.
-    pub async fn check_without(mut self, left_out: &[&str]) {
+    pub async fn check_without(self, left_out: &[&str]) {
+        self.compare(left_out).await.ignore();
+    }
+
+    /// The same as [`check`](Self::check). Returns the new registration, for the next operation.
+    pub async fn check_and_renew(self) -> Self {
+        self.compare(&[]).await
+    }
+
+    async fn compare(mut self, left_out: &[&str]) -> Self {
         let events = self.queue.events().await;
-        let before = Some(self.messages);
-        let mut model = Model::new(self.client.user_id, &self.parameters, &self.queue.state, before);
-        model.has_uploaded(self.attachments);
+        let mut model = self.model();
         for event in &events {
             model.apply(event);
         }
-        let mut fresh = self.client.register(&self.parameters).await;
-        fresh.ignore();
-        let after = Some(messages_of(&self.client, &self.parameters).await);
-        let mut fresh = Model::new(self.client.user_id, &self.parameters, &fresh.state, after);
-        fresh.has_uploaded(attachments_of(&self.client).await);
-        let mut fresh = fresh.into_state();
+        let renewed = Self::with(&self.client, self.parameters.clone()).await;
+        let mut fresh = renewed.model().into_state();
         let model = model.into_state();
         forget_arrivals(&mut fresh, &model);
         if left_out.is_empty() {
@@ -135,6 +150,7 @@ impl Registered {
             differences.join("\n"),
             serde_json::to_string_pretty(&events).unwrap(),
         );
+        renewed
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::{edit, subscribe};
 use crate::channels::channel_with;
-use crate::harness::{Client, Rng, TestServer};
+use crate::harness::{Client, Registered, Rng, TestServer};
 use serde_json::{Value, json};
 
 /// Public, private with shared history, private with protected history.
@@ -86,36 +86,41 @@ async fn move_between(from_kind: (&str, bool, bool), to_kind: (&str, bool, bool)
     let all =
         [&owner, &both, &old, &new, &none, &guest_both, &guest_old, &guest_new, &administrator, &late, &left];
     let path = |id: i64| format!("/messages/{id}");
-    server
-        .check_state_sync(&all, async || {
-            // Within the channel, and resolved.
-            let changes = json!({"topic": "dinner", "propagate_mode": "change_all"});
-            owner.patch(&path(second), changes).await.ok();
-            server.clock.advance(100);
-            let changes = json!({"topic": "✔ dinner", "propagate_mode": "change_all"});
-            owner.patch(&path(third), changes).await.ok();
-            // Moves to the other channel, with a notice in both places.
-            let changes = json!({
-                "stream_id": to, "propagate_mode": "change_all", "send_notification_to_old_thread": true,
-            });
-            owner.patch(&path(second), changes).await.ok();
-        })
-        .await;
+    let mut registered = Vec::new();
+    for client in all {
+        registered.extend(Registered::of(client).await);
+    }
+    // Within the channel, and resolved.
+    let changes = json!({"topic": "dinner", "propagate_mode": "change_all"});
+    owner.patch(&path(second), changes).await.ok();
+    server.clock.advance(100);
+    let changes = json!({"topic": "✔ dinner", "propagate_mode": "change_all"});
+    owner.patch(&path(third), changes).await.ok();
+    // Moves to the other channel, with a notice in both places.
+    let changes = json!({
+        "stream_id": to, "propagate_mode": "change_all", "send_notification_to_old_thread": true,
+    });
+    owner.patch(&path(second), changes).await.ok();
+    let registered = check_and_renew(registered).await;
     // One alone, with another topic; and one back again.
-    server
-        .check_state_sync(&all, async || {
-            edit(&owner, stays, json!({"stream_id": to, "topic": ""})).await.ok();
-            edit(&owner, first, json!({"stream_id": from})).await.ok();
-        })
-        .await;
-    // And back again.
-    server
-        .check_state_sync(&all, async || {
-            owner.delete(&path(first), ()).await.ok();
-            let topic = json!({"topic_name": "✔ dinner"});
-            owner.post(&format!("/streams/{to}/delete_topic"), topic).await.ok();
-        })
-        .await;
+    edit(&owner, stays, json!({"stream_id": to, "topic": ""})).await.ok();
+    edit(&owner, first, json!({"stream_id": from})).await.ok();
+    let registered = check_and_renew(registered).await;
+    // And deleted.
+    owner.delete(&path(first), ()).await.ok();
+    let topic = json!({"topic_name": "✔ dinner"});
+    owner.post(&format!("/streams/{to}/delete_topic"), topic).await.ok();
+    for one in registered {
+        one.check().await;
+    }
+}
+
+async fn check_and_renew(registered: Vec<Registered>) -> Vec<Registered> {
+    let mut renewed = Vec::new();
+    for one in registered {
+        renewed.push(one.check_and_renew().await);
+    }
+    renewed
 }
 
 // conformance: move-70
