@@ -160,10 +160,12 @@ async fn try_all(organization: &Organization, action: &'static Action) -> Vec<St
     let made = server.copy();
     let mut wrong = Vec::new();
     let is_full = budget() > 1;
+    let mut is_changed = false;
     for (change, situations) in tries(action) {
         if let Some(change) = change {
             server.restore(&made).await;
             organization.change(&server, change).await;
+            is_changed = false;
         }
         let start = server.copy();
         let situations = situations.into_iter().enumerate().flat_map(|(number, situation)| {
@@ -178,6 +180,9 @@ async fn try_all(organization: &Organization, action: &'static Action) -> Vec<St
             if door == Door::Session && expected.is_ok() && DONE_ONCE.contains(&action.name) {
                 continue;
             }
+            if is_changed {
+                server.restore(&start).await;
+            }
             let case = Case { organization, situation };
             let request = (action.request)(&case);
             let caller = match door {
@@ -188,9 +193,7 @@ async fn try_all(organization: &Organization, action: &'static Action) -> Vec<St
             if !is_as_expected(&answer, expected, &case) {
                 wrong.push(format!("{door:?}: {}", describe(action, &situation, expected, &answer)));
             }
-            if answer.status == 200 {
-                server.restore(&start).await;
-            }
+            is_changed = answer.status == 200;
         }
     }
     wrong
