@@ -7,7 +7,7 @@ use crate::domain::messages::record::MessageRow;
 use crate::domain::messages::rules;
 use crate::domain::user_settings;
 use crate::http::{ApiError, ApiResult, Caller};
-use crate::types::{Language, fill};
+use crate::types::fill;
 use rusqlite::Connection;
 
 /// Checks the length of a note, and returns it trimmed as the content of a message.
@@ -29,7 +29,7 @@ pub fn of_message(
     note: &str,
 ) -> ApiResult<String> {
     let place = Location::of(connection, message)?;
-    let language = Language::of(&user_settings::DEFAULT_LANGUAGE.get(connection, reader.user_id)?);
+    let language = user_settings::language_of(connection, reader.user_id)?;
     let (is_direct, whereto) = match &place {
         Location::Channel { link, .. } => (false, link.clone()),
         Location::Direct { people, .. } => {

@@ -12,16 +12,19 @@ pub mod ownership;
 pub mod security;
 pub mod welcome;
 
+pub use crate::domain::realm::common_language;
+pub use crate::domain::user_settings::language_of;
+
 use crate::auth::{Caller, Ctx};
 use crate::domain::messages::create::{OutgoingMessage, store_and_emit};
 use crate::domain::messages::destination::Destination;
 use crate::domain::realm::user_ids;
 use crate::domain::rendering::render_for;
 use crate::domain::users::names;
-use crate::domain::{access, realm, rows, user_settings, users};
+use crate::domain::{access, rows, users};
 use crate::error::{ApiError, ApiResult};
 use crate::store::Tx;
-use crate::types::{BotType, Language, MessageId, Role, UserId};
+use crate::types::{BotType, MessageId, Role, UserId};
 use rusqlite::Connection;
 use teamchat_markdown::{Composition, Rendered, Words};
 
@@ -195,16 +198,6 @@ fn bot_with(connection: &Connection, email: &str) -> ApiResult<UserId> {
 
 fn draft(address: Destination, content: String, rendered: Rendered) -> OutgoingMessage {
     OutgoingMessage::new(address, content, rendered, CLIENT.to_owned())
-}
-
-/// The language of notices to a user.
-pub fn language_of(connection: &Connection, user_id: UserId) -> ApiResult<Language> {
-    Ok(Language::of(&user_settings::DEFAULT_LANGUAGE.get(connection, user_id)?))
-}
-
-/// The language of notices to many: that of the organization.
-pub fn common_language(connection: &Connection) -> ApiResult<Language> {
-    Ok(Language::of(&realm::settings::DEFAULT_LANGUAGE.get(connection)?))
 }
 
 /// A silent mention of the caller, for notices.

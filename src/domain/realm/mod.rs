@@ -4,7 +4,9 @@ pub mod events;
 pub mod settings;
 pub mod user_ids;
 
+use crate::error::ApiResult;
 use crate::store::ExecuteCached;
+use crate::types::Language;
 use rusqlite::Connection;
 
 /// The domain of stand-ins for hidden emails, where the server's own host cannot be the domain of an address.
@@ -28,6 +30,11 @@ pub fn uuid(connection: &Connection) -> rusqlite::Result<String> {
 /// True if the organization is deactivated, so that users cannot log in.
 pub fn is_deactivated(connection: &Connection) -> rusqlite::Result<bool> {
     connection.prepare_cached("SELECT deactivated FROM realm")?.query_row([], |row| row.get(0))
+}
+
+/// The language of texts for many, and for people without an account.
+pub fn common_language(connection: &Connection) -> ApiResult<Language> {
+    Ok(Language::of(&settings::DEFAULT_LANGUAGE.get(connection)?))
 }
 
 /// Closes the organization, or opens it again.

@@ -8,7 +8,7 @@ pub mod table;
 pub use self::sql::*;
 
 use crate::error::ApiResult;
-use crate::types::{Setting, SettingValue, UserId};
+use crate::types::{Language, Setting, SettingValue, UserId};
 use rusqlite::Connection;
 
 /// A setting of users, with the type of its values.
@@ -30,6 +30,11 @@ impl<T: SettingValue> UserSetting<T> {
     pub const fn name(&self) -> &'static str {
         self.0.name()
     }
+}
+
+/// The language of texts for a user.
+pub fn language_of(connection: &Connection, user_id: UserId) -> ApiResult<Language> {
+    Ok(Language::of(&DEFAULT_LANGUAGE.get(connection, user_id)?))
 }
 
 macro_rules! settings {

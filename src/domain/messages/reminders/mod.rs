@@ -24,7 +24,7 @@ pub fn delete_all(tx: &mut Tx<'_>, user_id: UserId) -> ApiResult<usize> {
 /// event about a changed reminder.
 pub fn forget_messages(tx: &mut Tx<'_>, ids: &[MessageId]) -> ApiResult<()> {
     for row in sql::of_messages(tx, &serde_json::to_string(ids)?)? {
-        let language = Language::of(&user_settings::DEFAULT_LANGUAGE.get(tx, row.user_id)?);
+        let language = user_settings::language_of(tx, row.user_id)?;
         let (content, rendered) = text_of_deleted(language, &row.note).finish();
         let after = ReminderRow { content, rendered_content: rendered.html, ..row };
         sql::set_content(tx, &after)?;
