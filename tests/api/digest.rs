@@ -11,7 +11,7 @@ const MONDAY: i64 = 0;
 const SUNDAY: i64 = 6;
 
 /// A server on whose first day Ada was there for the last time, with a channel of hers and Bob's.
-async fn absent() -> (Mailbox, TestServer, Client, Client, i64) {
+pub async fn absent() -> (Mailbox, TestServer, Client, Client, i64) {
     let (mailbox, server) = Mailbox::with_server().await;
     let (ada, bob) = (server.member("ada").await, server.member("bob").await);
     let channel = server.channel("general", &[&ada, &bob]).await;

@@ -84,7 +84,7 @@ pub async fn submit(call: Call<Anyone>, params: FindForm) -> ApiResult<Reply> {
         for email in &emails {
             let user = users::by_delivery_email(tx, email)?;
             let has_account = user.is_some_and(|user| user.is_active && !user.is_bot());
-            letters::find_account(tx, email, has_account)?;
+            letters::find_account(tx, email, has_account, language)?;
         }
         Ok(())
     };

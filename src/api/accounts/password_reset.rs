@@ -72,11 +72,11 @@ pub async fn submit(call: Call<Anyone>, params: ResetForm) -> ApiResult<Reply> {
     if let Err(error) = counted {
         return Ok(too_many(language, &error));
     }
-    call.write(move |tx, _| send(tx, &email)).await?;
+    call.write(move |tx, _| send(tx, &email, language)).await?;
     Ok(page::redirect("/accounts/password/reset/done/".to_owned()))
 }
 
-fn send(tx: &mut Tx<'_>, email: &str) -> ApiResult<()> {
+fn send(tx: &mut Tx<'_>, email: &str, of_page: Language) -> ApiResult<()> {
     if realm::is_deactivated(tx)? || !realm::settings::PASSWORD_AUTH_ENABLED.get(tx)? {
         return Ok(());
     }
@@ -86,8 +86,8 @@ fn send(tx: &mut Tx<'_>, email: &str) -> ApiResult<()> {
             let (key, expires) = password::create_reset_by_mail(tx, &user)?;
             letters::password_reset(tx, &user, &key, expires, true)
         }
-        Some(user) => letters::no_password_to_reset(tx, &user.delivery_email, true),
-        None => letters::no_password_to_reset(tx, email, false),
+        Some(user) => letters::no_password_to_reset(tx, &user.delivery_email, true, of_page),
+        None => letters::no_password_to_reset(tx, email, false, of_page),
     }
 }
 

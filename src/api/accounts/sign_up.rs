@@ -123,13 +123,13 @@ pub async fn submit(call: Call<Anyone>, params: SignUpForm) -> ApiResult<Reply> 
     let job = move |tx: &mut Tx<'_>, _: &Anyone| -> ApiResult<()> {
         let Some(terms) = terms(tx, &params.invite, tx.now())? else { return Ok(()) };
         if emails::is_taken(tx, &email)? {
-            return mail::letters::find_account(tx, &email, true);
+            return mail::letters::find_account(tx, &email, true, language);
         }
         let reusable = match &terms {
             Terms::Open => None,
             Terms::Link(invite) => Some(invite.as_ref()),
         };
-        invites::sign_up::ask(tx, &email, reusable)
+        invites::sign_up::ask(tx, &email, reusable, language)
     };
     call.write(job).await?;
     Ok(page::redirect(format!("/accounts/send_confirm/?{query}")))

@@ -6,7 +6,7 @@ use crate::domain::invites::{letters, sql};
 use crate::domain::{mail, realm};
 use crate::error::ApiResult;
 use crate::store::Tx;
-use crate::types::{Role, random_key};
+use crate::types::{Language, Role, random_key};
 use rusqlite::Connection;
 
 /// Seconds for which the link works: a day, and no longer than the reusable link.
@@ -20,9 +20,10 @@ pub fn is_open(connection: &Connection) -> ApiResult<bool> {
         && mail::is_on(connection)?)
 }
 
-/// Sends a person the link with which they sign up: with the terms of a reusable link, or as a member with the default channels.
-/// An earlier link for the address with the same terms stops working; with a reusable link, they all end.
-pub fn ask(tx: &mut Tx<'_>, email: &str, reusable: Option<&InviteRow>) -> ApiResult<()> {
+/// Sends a person the link with which they sign up, in the language of the page: with the terms of a reusable link, or as a member
+/// with the default channels. An earlier link for the address with the same terms stops working; with a reusable link, they all
+/// end.
+pub fn ask(tx: &mut Tx<'_>, email: &str, reusable: Option<&InviteRow>, of_page: Language) -> ApiResult<()> {
     let parent_id = reusable.map(|link| link.invite_id);
     sql::delete_sign_ups(tx, email, parent_id)?;
     let terms = reusable.cloned().unwrap_or_else(|| InviteRow::new(Role::Member, tx.now()));
@@ -36,5 +37,5 @@ pub fn ask(tx: &mut Tx<'_>, email: &str, reusable: Option<&InviteRow>) -> ApiRes
         ..terms
     };
     invite.invite_id = sql::insert(tx, &invite)?;
-    letters::confirm_sign_up(tx, &invite)
+    letters::confirm_sign_up(tx, &invite, of_page)
 }

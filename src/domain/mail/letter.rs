@@ -339,12 +339,13 @@ impl Body {
         format!("{}\n", self.text.join("\n\n"))
     }
 
-    /// The HTML document.
+    /// The HTML document. Its direction is written out, because mail programs show it in a page of their own, which may be in a
+    /// language that is written from right to left. No language with a catalogue is.
     pub(super) fn page(&self, language: Language, title: &str) -> String {
         let parts = maud::PreEscaped(self.html.join("\n"));
         let page = html! {
             (DOCTYPE)
-            html lang=(language.code()) {
+            html lang=(language.code()) dir="ltr" {
                 head {
                     meta charset="utf-8";
                     meta name="viewport" content="width=device-width";
@@ -373,7 +374,7 @@ mod tests {
         let expected = "Ada <b> & \"Bob\"\nEve\n\nJoin:\nhttps://chat.example.com/join/x/?a=1&b=2\n\n#a > b: https://chat.example.com/#narrow\n\nIP address: <i>\n\nBye\n";
         assert_eq!(body.text(), expected);
         let page = body.page(Language::English, "<title>");
-        assert!(page.starts_with("<!DOCTYPE html><html lang=\"en\">"), "{page}");
+        assert!(page.starts_with("<!DOCTYPE html><html lang=\"en\" dir=\"ltr\">"), "{page}");
         for escaped in [
             "&lt;title&gt;",
             "<p>Ada &lt;b&gt; &amp; &quot;Bob&quot;<br>Eve</p>",

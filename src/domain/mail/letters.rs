@@ -1,15 +1,17 @@
 //! Emails about accounts and the server. Each does nothing where this server sends no mail.
+//!
+//! They are in the language of the reader's account. To people without one, who requested the email on a page, they are in the
+//! language of the page.
 
 use crate::domain::mail::letter::{Body, Kind, Letter};
 use crate::domain::mail::{Setup, queue, setup};
-use crate::domain::realm;
 use crate::domain::realm::user_ids;
-use crate::domain::rows;
 use crate::domain::rows::user::UserRow;
-use crate::domain::user_settings;
+use crate::domain::user_settings::{ENABLE_LOGIN_EMAILS, language_of};
+use crate::domain::{realm, rows, users};
 use crate::error::ApiResult;
 use crate::store::Tx;
-use crate::types::{Language, UserId};
+use crate::types::{Language, UserId, fill};
 use std::net::IpAddr;
 
 /// Seconds after the creation of an account in which logins are not reported.
@@ -22,49 +24,64 @@ fn begin(tx: &Tx<'_>) -> ApiResult<Option<(Setup, String)>> {
 }
 
 /// The name beside the sender's address of emails about the security of accounts.
-fn security_of(organization: &str) -> String {
-    format!("{organization} account security")
+fn security_of(language: Language, organization: &str) -> String {
+    fill(language.t("{organization} account security"), &[("organization", organization)])
+}
+
+/// The language of an email that was requested on a page: that of the account with the address, or else of the page.
+fn language_at(tx: &Tx<'_>, email: &str, of_page: Language) -> ApiResult<Language> {
+    match users::by_delivery_email(tx, email)? {
+        Some(user) => language_of(tx, user.user_id),
+        None => Ok(of_page),
+    }
 }
 
 /// Informs a person of their new account, however it was created.
 pub fn account_created(tx: &mut Tx<'_>, user: &UserRow) -> ApiResult<()> {
     let Some((setup, organization)) = begin(tx)? else { return Ok(()) };
+    let language = language_of(tx, user.user_id)?;
+    let names = [("organization", organization.as_str())];
     let body = Body::new()
-        .paragraph(&format!("Welcome to {organization}. This is how you log in:"))
-        .facts(&[("Organization", &setup.url), ("Email", &user.delivery_email)])
-        .button("Open the chat", &setup.url)
-        .link("Help", &format!("{}/help/", setup.url));
-    let subject = format!("{organization}: Your new account details");
-    queue(tx, Letter::to_user(Kind::AccountCreated, user, Language::English, subject, body))
+        .paragraph(&fill(language.t("Welcome to {organization}. This is how you log in:"), &names))
+        .facts(&[(language.t("Organization"), &setup.url), (language.t("Email"), &user.delivery_email)])
+        .button(language.t("Open the chat"), &setup.url)
+        .link(language.t("Help"), &format!("{}/help/", setup.url));
+    let subject = fill(language.t("{organization}: Your new account details"), &names);
+    queue(tx, Letter::to_user(Kind::AccountCreated, user, language, subject, body))
 }
 
 /// Informs a person of a login, unless the account is new or they do not want to know.
 pub fn new_login(tx: &mut Tx<'_>, user_id: UserId, client: &str, address: IpAddr) -> ApiResult<()> {
     let Some((setup, organization)) = begin(tx)? else { return Ok(()) };
     let Some(user) = rows::user::by_id(tx, user_id)? else { return Ok(()) };
-    if user.is_bot()
-        || tx.now() - user.date_joined < NEW_ACCOUNT
-        || !user_settings::ENABLE_LOGIN_EMAILS.get(tx, user_id)?
-    {
+    if user.is_bot() || tx.now() - user.date_joined < NEW_ACCOUNT || !ENABLE_LOGIN_EMAILS.get(tx, user_id)? {
         return Ok(());
     }
-    let client = if client.is_empty() { "an unknown browser on an unknown operating system" } else { client };
+    let language = language_of(tx, user_id)?;
     let (time, address) = (local_time(tx.now(), &user.timezone), address.to_canonical().to_string());
+    let advice = [
+        language.t("If this was you, there is nothing to do."),
+        language.t(
+            "If this was not you, set a new password immediately, log out all other devices in your settings, and inform \
+             an administrator.",
+        ),
+    ];
     let body = Body::new()
-        .paragraph(&format!("There was a new login to your account in {organization}."))
+        .paragraph(language.t("There was a new login to your account."))
         .facts(&[
-            ("Email", &user.delivery_email),
-            ("Time", &time),
-            ("Client", client),
-            ("IP address", &address),
+            (language.t("Organization"), &organization),
+            (language.t("Email"), &user.delivery_email),
+            (language.t("Time"), &time),
+            (language.t("Client"), client),
+            (language.t("IP address"), &address),
         ])
-        .paragraph("If this was you, there is nothing to do. If not, set a new password immediately and inform an administrator.")
-        .link("Set a new password", &format!("{}/accounts/password/reset/", setup.url))
-        .small("To stop these emails, change your notification settings.");
-    let subject = format!("New login from {client}");
-    let letter = Letter::to_user(Kind::NewLogin, &user, Language::English, subject, body);
+        .paragraph(&advice.join(language.between_sentences()))
+        .link(language.t("Set a new password"), &format!("{}/accounts/password/reset/", setup.url))
+        .small(language.t("To stop these emails, change your notification settings."));
+    let subject = fill(language.t("New login from {client}"), &[("client", client)]);
+    let letter = Letter::to_user(Kind::NewLogin, &user, language, subject, body);
     let now = tx.now();
-    queue(tx, letter.from_name(security_of(&organization)).dated(now))
+    queue(tx, letter.from_name(security_of(language, &organization)).dated(now))
 }
 
 /// A time in the zone of a person.
@@ -85,72 +102,86 @@ pub fn password_reset(
     is_requested: bool,
 ) -> ApiResult<()> {
     let Some((setup, organization)) = begin(tx)? else { return Ok(()) };
-    let account = format!("your account {} in {organization}", user.delivery_email);
+    let language = language_of(tx, user.user_id)?;
+    let names = [("organization", organization.as_str()), ("email", user.delivery_email.as_str())];
     let (subject, text, note) = if is_requested {
+        let advice = [
+            language.t("If you did not request this, you can ignore this email."),
+            language.t("Your password does not change."),
+        ];
         (
-            reset_subject(&organization),
-            format!("You asked to set a new password for {account}."),
-            "If you did not request this, you can ignore this email. Your password does not change.",
+            reset_subject(language, &organization),
+            language.t("You asked to set a new password for your account {email} in {organization}."),
+            advice.join(language.between_sentences()),
         )
     } else {
         (
-            format!("Set a password for {organization}"),
-            format!("Please set a password for {account}."),
-            "The operator of the server sent you this email.",
+            fill(language.t("Set a password for {organization}"), &names),
+            language.t("Please set a password for your account {email} in {organization}."),
+            language.t("The operator of the server sent you this email.").to_owned(),
         )
     };
     let body = Body::new()
-        .paragraph(&text)
-        .button("Set a new password", &format!("{}/join/password/{key}/", setup.url))
-        .paragraph("The link works once and expires after a day.")
-        .small(note);
-    let letter = Letter::to_user(Kind::PasswordReset, user, Language::English, subject, body);
+        .paragraph(&fill(text, &names))
+        .button(language.t("Set a new password"), &format!("{}/join/password/{key}/", setup.url))
+        .paragraph(language.t("The link works once and expires after a day."))
+        .small(&note);
+    let letter = Letter::to_user(Kind::PasswordReset, user, language, subject, body);
     let about = format!("password:{}", user.user_id);
     super::withdraw(tx, &about)?;
-    queue(tx, letter.from_name(security_of(&organization)).about(about).expires(expires))
+    queue(tx, letter.from_name(security_of(language, &organization)).about(about).expires(expires))
 }
 
-fn reset_subject(organization: &str) -> String {
-    format!("Password reset request for {organization}")
+fn reset_subject(language: Language, organization: &str) -> String {
+    fill(language.t("Password reset request for {organization}"), &[("organization", organization)])
 }
 
 /// Answers a request for a new password of an address that has no active account.
-pub fn no_password_to_reset(tx: &mut Tx<'_>, email: &str, is_deactivated: bool) -> ApiResult<()> {
+pub fn no_password_to_reset(
+    tx: &mut Tx<'_>,
+    email: &str,
+    is_deactivated: bool,
+    of_page: Language,
+) -> ApiResult<()> {
     let Some((setup, organization)) = begin(tx)? else { return Ok(()) };
+    let language = language_at(tx, email, of_page)?;
     let text = if is_deactivated {
-        format!(
-            "You asked to set a new password, but your account in {organization} is deactivated. An administrator can reactivate it."
+        language.t(
+            "You asked to set a new password, but your account in {organization} is deactivated. An administrator can \
+             reactivate it.",
         )
     } else {
-        format!(
-            "You asked to set a new password, but there is no account with this email address in {organization} ({}).",
-            setup.url
+        language.t(
+            "You asked to set a new password, but there is no account with this email address in {organization} ({url}).",
         )
     };
-    let body = Body::new().paragraph(&text).small("If you did not request this, you can ignore this email.");
-    let letter =
-        Letter::to_address(Kind::PasswordReset, email, Language::English, reset_subject(&organization), body);
-    queue(tx, letter.from_name(security_of(&organization)))
+    let body = Body::new()
+        .paragraph(&fill(text, &[("organization", &organization), ("url", &setup.url)]))
+        .small(language.t("If you did not request this, you can ignore this email."));
+    let subject = reset_subject(language, &organization);
+    let letter = Letter::to_address(Kind::PasswordReset, email, language, subject, body);
+    queue(tx, letter.from_name(security_of(language, &organization)))
 }
 
 /// Informs an address whether it has an account.
-pub fn find_account(tx: &mut Tx<'_>, email: &str, has_account: bool) -> ApiResult<()> {
+pub fn find_account(tx: &mut Tx<'_>, email: &str, has_account: bool, of_page: Language) -> ApiResult<()> {
     let Some((setup, organization)) = begin(tx)? else { return Ok(()) };
+    let language = language_at(tx, email, of_page)?;
+    let names = [("organization", organization.as_str()), ("email", email), ("url", setup.url.as_str())];
     let (subject, body) = if has_account {
         let body = Body::new()
-            .paragraph(&format!("There is an account for {email} in {organization}."))
-            .button("Log in", &setup.url)
-            .link("Set a new password", &format!("{}/accounts/password/reset/", setup.url));
-        (format!("Your account in {organization}"), body)
+            .paragraph(&fill(language.t("There is an account for {email} in {organization}."), &names))
+            .button(language.t("Log in"), &setup.url)
+            .link(language.t("Set a new password"), &format!("{}/accounts/password/reset/", setup.url));
+        (language.t("Your account in {organization}"), body)
     } else {
-        let text = format!(
-            "There is no account for {email} in {organization} ({}). You may have used another address.",
-            setup.url
+        let text = language.t(
+            "There is no account for {email} in {organization} ({url}). You may have used another address.",
         );
-        (format!("No account found in {organization}"), Body::new().paragraph(&text))
+        (language.t("No account found in {organization}"), Body::new().paragraph(&fill(text, &names)))
     };
-    let body = body.small("If you did not request this, you can ignore this email.");
-    queue(tx, Letter::to_address(Kind::FindAccount, email, Language::English, subject, body))
+    let body = body.small(language.t("If you did not request this, you can ignore this email."));
+    queue(tx, Letter::to_address(Kind::FindAccount, email, language, fill(subject, &names), body))
 }
 
 /// Sends the link that proves a new address of a person, to that address.
@@ -162,52 +193,61 @@ pub fn confirm_email(
     expires: i64,
 ) -> ApiResult<()> {
     let Some((setup, organization)) = begin(tx)? else { return Ok(()) };
-    let text = format!(
-        "You asked to change the email address of your account in {organization} from {} to {new_email}.",
-        user.delivery_email
+    let language = language_of(tx, user.user_id)?;
+    let request = fill(
+        language.t(
+            "You asked to change the email address of your account in {organization} from {old} to {new}.",
+        ),
+        &[("organization", &organization), ("old", &user.delivery_email), ("new", new_email)],
     );
+    let url = format!("{}/accounts/confirm_new_email/{key}", setup.url);
     let body = Body::new()
-        .paragraph(&text)
-        .button("Confirm the new address", &format!("{}/accounts/confirm_new_email/{key}", setup.url))
-        .paragraph("The link expires after a day.")
-        .small("If you did not request this, do not confirm it, and inform an administrator.");
-    let subject = format!("Verify your new email address for {}", setup.host());
-    let letter = Letter::to_address(Kind::ConfirmEmail, new_email, Language::English, subject, body);
+        .paragraph(&request)
+        .button(language.t("Confirm the new address"), &url)
+        .paragraph(language.t("The link expires after a day."))
+        .small(language.t("If you did not request this, do not confirm it, and inform an administrator."));
+    let subject = fill(language.t("Verify your new email address for {host}"), &[("host", &setup.host())]);
+    let letter = Letter::to_address(Kind::ConfirmEmail, new_email, language, subject, body);
     let about = format!("confirm_email:{}", user.user_id);
     super::withdraw(tx, &about)?;
-    let letter = letter.named(&user.full_name).from_name(security_of(&organization));
+    let letter = letter.named(&user.full_name).from_name(security_of(language, &organization));
     queue(tx, letter.about(about).expires(expires))
 }
 
 /// Informs a person at their former address that it was changed.
 pub fn email_changed(tx: &mut Tx<'_>, user: &UserRow, new_email: &str) -> ApiResult<()> {
     let Some((_, organization)) = begin(tx)? else { return Ok(()) };
-    let text = format!(
-        "The email address of your account in {organization} was changed from {} to {new_email}. Use the new address to log in.",
-        user.delivery_email
+    let language = language_of(tx, user.user_id)?;
+    let change = fill(
+        language.t(
+            "The email address of your account in {organization} was changed from {old} to {new}. Use the new address to \
+             log in.",
+        ),
+        &[("organization", &organization), ("old", &user.delivery_email), ("new", new_email)],
     );
-    let body =
-        Body::new().paragraph(&text).paragraph("If this was not you, inform an administrator immediately.");
-    let subject = format!("Email changed for {organization}");
-    let letter = Letter::to_user(Kind::EmailChanged, user, Language::English, subject, body);
-    queue(tx, letter.from_name(security_of(&organization)))
+    let body = Body::new()
+        .paragraph(&change)
+        .paragraph(language.t("If this was not you, inform an administrator immediately."));
+    let subject = fill(language.t("Email changed for {organization}"), &[("organization", &organization)]);
+    let letter = Letter::to_user(Kind::EmailChanged, user, language, subject, body);
+    queue(tx, letter.from_name(security_of(language, &organization)))
 }
 
 /// Informs a person that an administrator deactivated their account, with a comment that may be empty.
 pub fn account_deactivated(tx: &mut Tx<'_>, user: &UserRow, comment: &str) -> ApiResult<()> {
     let Some((setup, organization)) = begin(tx)? else { return Ok(()) };
-    let text = format!(
-        "Your account in {organization} at {} was deactivated. You can no longer log in.",
-        setup.host()
-    );
-    let mut body = Body::new().paragraph(&text);
+    let language = language_of(tx, user.user_id)?;
+    let text =
+        language.t("Your account in {organization} at {host} was deactivated. You can no longer log in.");
+    let mut body =
+        Body::new().paragraph(&fill(text, &[("organization", &organization), ("host", &setup.host())]));
     if !comment.is_empty() {
-        body = body.paragraph("An administrator wrote:").paragraph(comment);
+        body = body.paragraph(language.t("An administrator wrote:")).paragraph(comment);
     }
-    let subject = format!("Notification of account deactivation on {organization}");
+    let subject = language.t("Notification of account deactivation on {organization}");
+    let subject = fill(subject, &[("organization", &organization)]);
     // Not to the account, which is not active.
-    let letter =
-        Letter::to_address(Kind::AccountDeactivated, &user.delivery_email, Language::English, subject, body);
+    let letter = Letter::to_address(Kind::AccountDeactivated, &user.delivery_email, language, subject, body);
     queue(tx, letter.named(&user.full_name))
 }
 
@@ -222,32 +262,46 @@ fn owners(tx: &Tx<'_>) -> ApiResult<Vec<UserRow>> {
 /// Informs the owners that the organization was deactivated. `by` is the name of the person who did it, if it was one.
 pub fn organization_deactivated(tx: &mut Tx<'_>, by: Option<&str>) -> ApiResult<()> {
     let Some((setup, organization)) = begin(tx)? else { return Ok(()) };
-    let by = by.map(|name| format!(" by {name}")).unwrap_or_default();
-    let text = format!(
-        "Your organization {organization} at {} was deactivated{by}. No one can log in. No data was deleted: \
-         the operator of the server can reactivate the organization.",
-        setup.host()
-    );
+    let host = setup.host();
+    let (organization, name) = (organization.as_str(), by.unwrap_or_default());
+    let names = [("organization", organization), ("host", host.as_str()), ("name", name)];
     for owner in owners(tx)? {
-        let subject = format!("Your organization {organization} has been deactivated");
-        let body = Body::new().paragraph(&text);
-        let letter = Letter::to_user(Kind::OrganizationDeactivated, &owner, Language::English, subject, body);
-        queue(tx, letter.from_name(security_of(&organization)))?;
+        let language = language_of(tx, owner.user_id)?;
+        let event = match by {
+            Some(_) => language.t("Your organization {organization} at {host} was deactivated by {name}."),
+            None => language.t("Your organization {organization} at {host} was deactivated."),
+        };
+        let effect = language.t(
+            "No one can log in. No data was deleted: the operator of the server can reactivate the organization.",
+        );
+        let body = Body::new()
+            .paragraph(&[fill(event, &names), effect.to_owned()].join(language.between_sentences()));
+        let subject = fill(language.t("Your organization {organization} has been deactivated"), &names);
+        let letter = Letter::to_user(Kind::OrganizationDeactivated, &owner, language, subject, body);
+        queue(tx, letter.from_name(security_of(language, organization)))?;
     }
     Ok(())
+}
+
+/// The text about a backup that failed, of the email and of the notice.
+pub fn text_of_failed_backup(language: Language) -> &'static str {
+    language.t(
+        "The backup of this server failed: {error}. The server will try again, and send a message when a backup \
+         succeeds. Until then, new data is not backed up.",
+    )
 }
 
 /// Informs the owners that a backup failed.
 pub fn backup_failed(tx: &mut Tx<'_>, error: &str) -> ApiResult<()> {
     let Some((setup, organization)) = begin(tx)? else { return Ok(()) };
-    let text = format!(
-        "The backup of {organization} at {} failed. The server will try again. Until a backup succeeds, new data is not backed up.",
-        setup.host()
-    );
     for owner in owners(tx)? {
-        let subject = format!("The backup of {organization} failed");
-        let body = Body::new().paragraph(&text).facts(&[("Error", error)]);
-        queue(tx, Letter::to_user(Kind::BackupFailed, &owner, Language::English, subject, body))?;
+        let language = language_of(tx, owner.user_id)?;
+        let body = Body::new()
+            .paragraph(&fill(text_of_failed_backup(language), &[("error", error)]))
+            .link(language.t("Open the chat"), &setup.url);
+        let subject =
+            fill(language.t("The backup of {organization} failed"), &[("organization", &organization)]);
+        queue(tx, Letter::to_user(Kind::BackupFailed, &owner, language, subject, body))?;
     }
     Ok(())
 }

@@ -71,10 +71,7 @@ pub fn backup_failed(tx: &mut Tx<'_>, error: &str) -> ApiResult<()> {
     }
     mail::letters::backup_failed(tx, error)?;
     tell_owners(tx, |language| {
-        let text = language.t(
-            "The backup of this server failed: {error}. The server will try again, and send a message when a \
-             backup succeeds. Until then, new data is not backed up.",
-        );
+        let text = mail::letters::text_of_failed_backup(language);
         Words::filled(text, &[("error", Words::default().code(error))])
     })
 }

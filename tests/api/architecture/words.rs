@@ -1,6 +1,6 @@
 //! The catalogues of the server's own texts (`src/types/words`) have what the source asks for.
 
-use super::source::files;
+use super::source::{SourceFile, files};
 use regex::Regex;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -65,17 +65,28 @@ fn problem(key: &str, has_forms: bool, entry: Option<&Value>, forms: &[&str]) ->
     }
 }
 
-/// Folders and files with the HTML of pages.
-const PAGES: [&str; 5] = ["api/accounts/", "api/join/", "api/public_pages/", "api/sign_on/", "http/page.rs"];
+/// Folders and files with the texts of pages and emails.
+const TRANSLATED: [&str; 9] = [
+    "api/accounts/",
+    "api/digest/",
+    "api/join/",
+    "api/missed_messages/",
+    "api/public_pages/",
+    "api/sign_on/",
+    "domain/invites/letters.rs",
+    "domain/mail/letters.rs",
+    "http/page.rs",
+];
 
 #[test]
-fn pages_have_no_sentence_without_a_translation() {
+fn pages_and_emails_have_no_sentence_without_a_translation() {
     let error = Regex::new(&format!(r"ApiError::\w+\(\s*{LITERAL}")).unwrap();
     let sentence = Regex::new(r"^[A-Z][a-z]*[ ,']").unwrap();
     let texts = texts_of_source();
     let mut count = 0;
     let mut problems = Vec::new();
-    for file in files().into_iter().filter(|file| PAGES.iter().any(|place| file.path.starts_with(place))) {
+    let is_translated = |file: &SourceFile| TRANSLATED.iter().any(|place| file.path.starts_with(place));
+    for file in files().into_iter().filter(is_translated) {
         // Errors of the interface stay English.
         let errors: BTreeSet<String> =
             error.captures_iter(&file.text).map(|found| found[1].to_owned()).collect();
