@@ -29,8 +29,8 @@ impl Subject {
                 let name = topic.as_str();
                 let name = name.strip_prefix(Topic::RESOLVED_PREFIX).unwrap_or(name);
                 let name = if name.is_empty() { language.t("general chat") } else { name };
-                let prefix = if topic.is_resolved() { "[resolved] " } else { "" };
-                format!("{prefix}#{channel} > {name}")
+                let subject = format!("#{channel} > {name}");
+                if topic.is_resolved() { format!("{} {subject}", language.t("[resolved]")) } else { subject }
             }
             Self::Direct(sender) => fill(language.t("DMs with {sender}"), &[("sender", sender)]),
             Self::Group(names) => {

@@ -195,6 +195,8 @@ async fn subjects_name_resolved_and_empty_topics_and_the_organization() {
     set(&ada, "default_language", "de").await;
     bob.send(channel, "", "@**Ada** empty").await;
     assert_eq!(mailbox.subjects(&server, &ada).await, ["#general > Allgemeines"]);
+    bob.send(channel, "✔ lunch", "@**Ada** done").await;
+    assert_eq!(mailbox.subjects(&server, &ada).await, ["[erledigt] #general > lunch"]);
     set(&ada, "default_language", "en").await;
     server.set_realm_setting("name", json!("Example")).await;
     set(&ada, "realm_name_in_email_notifications_policy", 2).await;
