@@ -11,9 +11,9 @@ use crate::domain::messages::viewer::MessageViewer;
 use crate::domain::notifications::deciding::Notifiable;
 use crate::domain::notifications::mentions::smallest_group;
 use crate::domain::notifications::{PUSH, Trigger};
-use crate::domain::{messages, realm, rows, user_settings};
+use crate::domain::{messages, notices, realm, rows, user_settings};
 use crate::error::ApiResult;
-use crate::types::{EMPTY_TOPIC_DISPLAY_NAME, GroupId, MessageId, StreamId, UserId};
+use crate::types::{EMPTY_TOPIC_DISPLAY_NAME, GroupId, Language, MessageId, StreamId, UserId, fill};
 use roaring::RoaringBitmap;
 use serde::Serialize;
 
@@ -48,6 +48,9 @@ pub struct Payload {
     user_id: UserId,
     /// The conversations that have been read since: their notifications are to be closed.
     pub close: Vec<String>,
+    /// The language of the user.
+    #[serde(skip)]
+    language: Language,
 }
 
 impl Payload {
@@ -69,10 +72,15 @@ impl Payload {
         if written.len() <= MAX_PLAINTEXT_LENGTH {
             return Ok(written);
         }
-        "New message".clone_into(&mut short.title);
+        text_without_content(self.language).clone_into(&mut short.title);
         short.fragment = String::new();
         Ok(serde_json::to_vec(&short)?)
     }
+}
+
+/// The text in place of a message that is not shown. In browsers it is the title, in place of names.
+pub fn text_without_content(language: Language) -> &'static str {
+    language.t("New message")
 }
 
 /// A notification that is ready to be sent.
@@ -119,11 +127,12 @@ pub fn compose(
             close.push(other.tag.clone());
         }
     }
+    let language = notices::language_of(&ctx, ctx.caller.user_id)?;
     let (title, body, icon) =
         if shows_content && realm::settings::MESSAGE_CONTENT_ALLOWED_IN_EMAIL_NOTIFICATIONS.get(&ctx)? {
-            texts(ctx, &newest)?
+            texts(ctx, language, &newest)?
         } else {
-            ("New message".to_owned(), String::new(), None)
+            (text_without_content(language).to_owned(), String::new(), None)
         };
     let Notifiable { message, trigger, .. } = newest;
     let url = Location::of(&ctx, &message)?.conversation_url();
@@ -139,6 +148,7 @@ pub fn compose(
         time: message.timestamp,
         user_id: ctx.caller.user_id,
         close,
+        language,
     };
     Ok(Some(Notification { payload, trigger, outdated }))
 }
@@ -161,7 +171,7 @@ pub struct Description {
     pub is_sender_known: bool,
     /// The URL of the sender's image, or its path.
     pub avatar: Option<String>,
-    /// The sender and the reason, `Ada mentioned you:` or `Ada:`; empty in a conversation of two.
+    /// The sender and the reason, `Ada mentioned you:` or `Ada:`, in the user's language; empty in a conversation of two.
     pub lead: String,
     /// The content of the message as plain text, cut to the length of a notification.
     pub text: String,
@@ -186,8 +196,8 @@ pub enum Conversation {
 }
 
 impl Description {
-    /// Describes a message to the caller, who is notified of it.
-    pub fn of(ctx: Ctx<'_>, notified: &Notifiable) -> ApiResult<Self> {
+    /// Describes a message to the caller, who is notified of it, in their language.
+    pub fn of(ctx: Ctx<'_>, language: Language, notified: &Notifiable) -> ApiResult<Self> {
         let Notifiable { message, stream_id, trigger } = notified;
         let accessible = Accessible::to(&ctx, ctx.caller)?;
         let is_sender_known = accessible.contains(message.sender_id);
@@ -200,7 +210,7 @@ impl Description {
         let conversation = if let Some(stream_id) = *stream_id {
             let name = rows::channel::by_id(&ctx, stream_id)?.map(|stream| stream.name).unwrap_or_default();
             let topic = if message.subject.is_empty() {
-                EMPTY_TOPIC_DISPLAY_NAME.to_owned()
+                language.t(EMPTY_TOPIC_DISPLAY_NAME).to_owned()
             } else {
                 message.subject.clone()
             };
@@ -214,11 +224,13 @@ impl Description {
         let lead = match (&conversation, trigger, &group) {
             (Conversation::Direct(people), ..) if people.len() <= 2 => String::new(),
             (Conversation::Topic { .. }, Trigger::Mention, Some((_, name))) => {
-                format!("{sender} mentioned @{name}:")
+                fill(language.t("{sender} mentioned @{group}:"), &[("sender", sender), ("group", name)])
             }
-            (Conversation::Topic { .. }, Trigger::Mention, None) => format!("{sender} mentioned you:"),
+            (Conversation::Topic { .. }, Trigger::Mention, None) => {
+                fill(language.t("{sender} mentioned you:"), &[("sender", sender)])
+            }
             (Conversation::Topic { .. }, trigger, _) if trigger.is_personal() => {
-                format!("{sender} mentioned everyone:")
+                fill(language.t("{sender} mentioned everyone:"), &[("sender", sender)])
             }
             _ => format!("{sender}:"),
         };
@@ -243,8 +255,13 @@ pub fn names(ctx: Ctx<'_>, people: &[UserId]) -> ApiResult<String> {
 }
 
 /// Title, body and icon for a browser.
-fn texts(ctx: Ctx<'_>, notified: &Notifiable) -> ApiResult<(String, String, Option<String>)> {
-    let Description { sender, avatar, lead, text, conversation, .. } = Description::of(ctx, notified)?;
+fn texts(
+    ctx: Ctx<'_>,
+    language: Language,
+    notified: &Notifiable,
+) -> ApiResult<(String, String, Option<String>)> {
+    let described = Description::of(ctx, language, notified)?;
+    let Description { sender, avatar, lead, text, conversation, .. } = described;
     let icon = avatar.filter(|url| url.starts_with('/'));
     let people = match conversation {
         Conversation::Topic { name, topic, .. } => {
@@ -255,7 +272,7 @@ fn texts(ctx: Ctx<'_>, notified: &Notifiable) -> ApiResult<(String, String, Opti
     };
     let is_hidden = !user_settings::PM_CONTENT_IN_DESKTOP_NOTIFICATIONS.get(&ctx, ctx.caller.user_id)?;
     let text = if is_hidden {
-        format!("New direct message from {sender}")
+        fill(language.t("New direct message from {sender}"), &[("sender", &sender)])
     } else if lead.is_empty() {
         text
     } else {

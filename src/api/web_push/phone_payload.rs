@@ -1,10 +1,12 @@
 //! The contents of requests to the bouncer: what it passes on to the phones of Apple and of Google.
 
-use crate::api::web_push::payload::{Conversation, Description, MAX_TEXT_LENGTH, names};
+use crate::api::web_push::payload::{
+    Conversation, Description, MAX_TEXT_LENGTH, names, text_without_content,
+};
 use crate::auth::Ctx;
 use crate::domain::access::users::{UNKNOWN_AVATAR_URL, unknown_email};
 use crate::domain::notifications::deciding::Notifiable;
-use crate::domain::{files, messages, realm};
+use crate::domain::{files, messages, notices, realm};
 use crate::error::ApiResult;
 use roaring::RoaringBitmap;
 use serde_json::{Value, json};
@@ -45,13 +47,14 @@ impl Organization {
     }
 }
 
-/// The notification of a message, for the caller. It has no text if the organization says so.
+/// The notification of a message, for the caller and in their language. It has no text if the organization says so.
 pub fn message_payload(ctx: Ctx<'_>, organization: &Organization, notified: &Notifiable) -> ApiResult<Value> {
-    let description = Description::of(ctx, notified)?;
+    let language = notices::language_of(&ctx, ctx.caller.user_id)?;
+    let description = Description::of(ctx, language, notified)?;
     let message = &notified.message;
     let shows_content = realm::settings::MESSAGE_CONTENT_ALLOWED_IN_EMAIL_NOTIFICATIONS.get(&ctx)?
         && !realm::settings::REQUIRE_E2EE_PUSH_NOTIFICATIONS.get(&ctx)?;
-    let content = if shows_content { description.text } else { "New message".to_owned() };
+    let content = if shows_content { description.text } else { text_without_content(language).to_owned() };
     let email = if description.is_sender_known {
         message.sender_email.clone()
     } else {

@@ -65,14 +65,16 @@ fn problem(key: &str, has_forms: bool, entry: Option<&Value>, forms: &[&str]) ->
     }
 }
 
-/// Folders and files with the texts of pages and emails.
-const TRANSLATED: [&str; 9] = [
+/// Folders and files with the texts of pages, emails and notifications.
+const TRANSLATED: [&str; 11] = [
     "api/accounts/",
     "api/digest/",
     "api/join/",
     "api/missed_messages/",
     "api/public_pages/",
     "api/sign_on/",
+    "api/web_push/payload.rs",
+    "api/web_push/phone_payload.rs",
     "domain/invites/letters.rs",
     "domain/mail/letters.rs",
     "http/page.rs",

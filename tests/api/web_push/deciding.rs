@@ -200,6 +200,36 @@ async fn content_can_be_hidden() {
     );
 }
 
+// conformance: push-9
+#[tokio::test]
+async fn notifications_of_browsers_are_in_the_language_of_the_user() {
+    let (mut service, server) = PushService::with_server().await;
+    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
+    let browser = Browser::subscribed(&server, &ada, &service).await;
+    let channel = server.channel("general", &[&ada, &bob]).await;
+    let group = json!({"name": "pilots", "description": "", "members": [ada.user_id]});
+    bob.post("/user_groups/create", group).await.ok();
+    // Other languages of the sender and of the organization do not matter.
+    server.set_realm_setting("default_language", json!("pl")).await;
+    bob.patch("/settings", json!({"default_language": "fr"})).await.ok();
+    ada.patch("/settings", json!({"default_language": "de"})).await.ok();
+    for (topic, content, title, body) in [
+        ("a", "@**Ada** hello", "#general > a", "Bob hat dich erwähnt:\n@Ada hello"),
+        ("b", "@**all** hello", "#general > b", "Bob hat alle erwähnt:\n@all hello"),
+        ("c", "@*pilots* hello", "#general > c", "Bob hat @pilots erwähnt:\n@pilots hello"),
+        ("", "@**Ada** hello", "#general > Allgemeines", "Bob hat dich erwähnt:\n@Ada hello"),
+    ] {
+        bob.send(channel, topic, content).await;
+        assert_eq!(notified(&server, &mut service, &browser).await, one(title, body), "{topic}");
+    }
+    ada.patch("/settings", json!({"pm_content_in_desktop_notifications": false})).await.ok();
+    bob.send_direct(&[&ada], "a secret").await;
+    assert_eq!(notified(&server, &mut service, &browser).await, one("Bob", "Neue Direktnachricht von Bob"));
+    server.set_realm_setting("message_content_allowed_in_email_notifications", json!(false)).await;
+    bob.send_direct(&[&ada], "a secret").await;
+    assert_eq!(notified(&server, &mut service, &browser).await, one("Neue Nachricht", ""));
+}
+
 // conformance: push-7
 #[tokio::test]
 async fn active_people_are_notified_unless_they_do_not_want_it() {

@@ -179,6 +179,41 @@ async fn texts_are_hidden_where_the_organization_says_so() {
     }
 }
 
+// conformance: push-20
+#[tokio::test]
+async fn notifications_of_phones_are_in_the_language_of_the_user() {
+    let (mut bouncer, server) = Bouncer::with_server().await;
+    let owner = server.owner().await;
+    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
+    phone(&mut bouncer, &ada, "google").await;
+    let channel = server.channel("general", &[&ada, &bob]).await;
+    let crew = json!({"name": "crew", "description": "", "members": [ada.user_id]});
+    owner.post("/user_groups/create", crew).await.ok();
+    ada.patch("/settings", json!({"default_language": "de"})).await.ok();
+    for (topic, content, subtitle) in [
+        ("a", "@**Ada** hello", "Bob hat dich erwähnt:"),
+        ("b", "@**all** hello", "Bob hat alle erwähnt:"),
+        ("c", "@*crew* hello", "Bob hat @crew erwähnt:"),
+    ] {
+        bob.send(channel, topic, content).await;
+        let asked = bouncer.all(&server).await;
+        let alert = &asked[0].body["apns_payload"]["alert"];
+        assert_eq!(
+            (&alert["title"], &alert["subtitle"]),
+            (&json!(format!("#general > {topic}")), &json!(subtitle))
+        );
+    }
+    bob.send(channel, "", "@**Ada** hello").await;
+    let asked = bouncer.all(&server).await;
+    assert_eq!(asked[0].body["apns_payload"]["alert"]["title"], "#general > Allgemeines");
+    assert_eq!(asked[0].body["gcm_payload"]["topic"], "Allgemeines", "as published");
+    owner.patch("/realm", json!({"require_e2ee_push_notifications": true})).await.ok();
+    bob.send_direct(&[&ada], "a secret").await;
+    let asked = bouncer.all(&server).await;
+    assert_eq!(passed_on(&asked), ["Neue Nachricht"]);
+    assert_eq!(asked[0].body["apns_payload"]["alert"]["body"], "Neue Nachricht");
+}
+
 // conformance: push-21
 #[tokio::test]
 async fn what_is_read_is_taken_back() {
