@@ -81,6 +81,18 @@ self.addEventListener("fetch", (event) => {
   }
 });
 
+/** A text in the language of the page, whose words are kept. @param {string} text */
+async function t(text) {
+  try {
+    const cache = await caches.open(CACHE);
+    const words = (await cache.keys()).find(({ url }) => new URL(url).pathname.startsWith(`${CACHE}words/`));
+    return (await (await cache.match(words)).json())[text] ?? text;
+  } catch {
+    // English has no catalogue.
+    return text;
+  }
+}
+
 /** Shows what the server pushed. A push that shows nothing costs the subscription in some browsers, so that what cannot be read is
  * shown as well. A page with the focus shows messages itself. */
 async function showPush(data) {
@@ -90,7 +102,8 @@ async function showPush(data) {
   } catch {
     // Something is shown for it.
   }
-  const { id = 0, tag = "push", fragment = "", title = "New messages", body = "", icon, count = 1, time, close = [] } = notice;
+  const { id = 0, tag = "push", fragment = "", body = "", icon, count = 1, time, close = [] } = notice;
+  const title = notice.title ?? (await t("New messages"));
   const shown = await self.registration.getNotifications();
   for (const one of shown) if (close.includes(one.tag)) one.close();
   const pages = await self.clients.matchAll({ type: "window" });

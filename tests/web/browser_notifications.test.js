@@ -420,6 +420,21 @@ describe("push notifications", { skip: IS_FIREFOX }, () => {
     await page.waitForSelector(".app");
     await page.bringToFront();
     await eventually(async () => assert.deepEqual(await shown(), []));
+    // A push that cannot be read has a text in the language of the page, whose words are kept.
+    for (const [language, words, title] of [["de", "de.json", "Neue Nachrichten"], ["en", "", "New messages"]]) {
+      await page.goto("about:blank");
+      await bench.server.call("Bob", "PATCH", "/settings", { default_language: language });
+      await page.goto(`${bench.server.url}/#inbox`);
+      await until(page, async (wanted) => {
+        const kept = await Promise.all((await caches.keys()).map(async (name) => (await caches.open(name)).keys()));
+        const urls = kept.flat().map(({ url }) => url.split("/words/")[1]);
+        return urls.filter(Boolean).join() === wanted;
+      }, words);
+      await page.goto("about:blank");
+      await eventually(async () => assert.equal(await worker.evaluate(async () => (await self.clients.matchAll({ type: "window" })).length), 0));
+      await push("no JSON");
+      await eventually(async () => assert.deepEqual((await shown()).map(([shownTitle]) => shownTitle), [title]));
+    }
   });
 });
 

@@ -1,4 +1,4 @@
-/** The texts of the client's source, and the catalogues: `node words.js` writes the texts that the catalogues lack. */
+/** The texts of the client's source, its service worker, and the catalogues: `node words.js` writes the texts that the catalogues lack. */
 
 import { readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -14,7 +14,7 @@ const TRANSLATORS = ["t", "sentence"];
 /** Texts that only look like words: names of keys, styles, headers, samples of code, and names of programs. */
 const NO_WORDS = [
   /^(Alt|Shift|Ctrl|Enter|Escape|Tab|Space|Backspace|Home|End|Page(Up|Down)|Arrow(Up|Down|Left|Right))(\+|$)/,
-  /^(general chat|thumb (up|down)|__Host-.*|bold …px .*|\/me is away|@\*\*Name\*\*|AbortError|Arrow|not started|Files|Notification|X-CSRFToken|Python|Jitsi Meet|OpenID Connect|Alt|Esc)$/,
+  /^(general chat|thumb (up|down)|__Host-.*|bold …px .*|\/me is away|@\*\*Name\*\*|AbortError|Arrow|not started|Files|Notification|X-CSRFToken|Content-Type|Python|Jitsi Meet|OpenID Connect|Alt|Esc)$/,
   /^(a|p|li|button|textarea|input|style|video|\.[\w-]+|\[\w+\])[ ,]/,
   /^(noopener noreferrer|is-\w+|ar be bg .*)$/,
   /^(side-item__name|conversation__name|button|menu__item)\b.* (is-general|button--|menu__item--)/,
@@ -85,7 +85,7 @@ export function textsOfClient() {
   const problems = [];
   const outside = [];
   const files = readdirSync(join(WEB, "js"), { recursive: true }).filter((name) => name.endsWith(".js"));
-  for (const name of files.toSorted()) {
+  for (const name of [...files, "../service_worker.js"].toSorted()) {
     const found = textsOfModule(name, readFileSync(join(WEB, "js", name), "utf8"));
     problems.push(...found.problems);
     outside.push(...found.outside);

@@ -6,8 +6,8 @@
 import { decodeComponent } from "../lib/parse.js";
 import { go } from "./router.js";
 
-/** @param {string | null} extra A file that only this user needs without a connection, beside those that the page names. */
-export function registerWorker(extra) {
+/** @param {string | null} words The file with the words of this page, which is kept beside the files that the page names. */
+export function registerWorker(words) {
   if (!("serviceWorker" in navigator) || !window.isSecureContext) return;
   /** @type {any} */
   const types = /** @type {any} */ (window).trustedTypes;
@@ -16,7 +16,18 @@ export function registerWorker(extra) {
   // A notification was clicked.
   navigator.serviceWorker.addEventListener("message", ({ data }) => typeof data?.fragment === "string" && go(data.fragment));
   navigator.serviceWorker.register(policy ? policy.createScriptURL(url) : url).catch(() => {});
-  if (extra) void navigator.serviceWorker.ready.then(async () => (await caches.open("/static/HASH/")).add(extra)).catch(() => {});
+  void navigator.serviceWorker.ready.then(() => keepWords(words)).catch(() => {});
+}
+
+/** Keeps the words of this page, and those of no other language: the service worker takes its text from them.
+ * @param {string | null} words */
+async function keepWords(words) {
+  const cache = await caches.open("/static/HASH/");
+  for (const kept of await cache.keys()) {
+    const { pathname } = new URL(kept.url);
+    if (pathname.startsWith("/static/HASH/words/") && pathname !== words) await cache.delete(kept);
+  }
+  if (words) await cache.add(words);
 }
 
 /** The cache in which the service worker puts what other programs share. */
