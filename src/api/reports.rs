@@ -7,12 +7,12 @@ use crate::domain::messages::destination::Destination;
 use crate::domain::messages::markup::{Location, enumerated, framed, mentions_of_others, silent_mention};
 use crate::domain::messages::record::MessageRow;
 use crate::domain::messages::viewer::MessageViewer;
-use crate::domain::notices::{BotMessage, budget};
+use crate::domain::notices::{BotMessage, budget, common_language};
 use crate::domain::rows::channel::{StreamRow, TopicsPolicy};
 use crate::domain::{realm, rows};
 use crate::http::params::BoundedText;
 use crate::http::{ApiError, ApiResult, Call, Caller, Reply, Route, USER, User};
-use crate::types::{MessageId, StreamId, Topic};
+use crate::types::{Language, MessageId, StreamId, Topic, fill};
 use hyper::Method;
 use rusqlite::Connection;
 use serde::Deserialize;
@@ -47,13 +47,13 @@ pub enum ReportType {
 }
 
 impl ReportType {
-    fn name(self) -> &'static str {
+    fn name(self, language: Language) -> &'static str {
         match self {
-            Self::Spam => "Spam",
-            Self::Harassment => "Harassment",
-            Self::Inappropriate => "Inappropriate content",
-            Self::Norms => "Violates community norms",
-            Self::Other => "Other reason",
+            Self::Spam => language.t("Spam"),
+            Self::Harassment => language.t("Harassment"),
+            Self::Inappropriate => language.t("Inappropriate content"),
+            Self::Norms => language.t("Violates community norms"),
+            Self::Other => language.t("Other reason"),
         }
     }
 }
@@ -71,7 +71,7 @@ pub struct ReportParams {
 }
 
 /// `POST /messages/{message_id}/report`: reports a message to the moderators. The notification bot posts the report in
-/// the channel for moderation requests.
+/// the channel for moderation requests, in the language of the organization.
 async fn report_message(call: Call<User>, params: ReportParams) -> ApiResult<Reply> {
     let now = call.app.clock.seconds();
     if params.report_type == ReportType::Other && params.description.is_empty() {
@@ -84,14 +84,15 @@ async fn report_message(call: Call<User>, params: ReportParams) -> ApiResult<Rep
         let stream = moderation_channel(snapshot)?;
         let message = MessageViewer::new(Ctx::new(snapshot, &caller, now)).find(params.message_id)?;
         let content = text(snapshot, &caller, &message, params.report_type, &params.description)?;
-        BotMessage::new(Ctx::new(snapshot, &caller, now), &origin, destination(stream, &message), content)
+        let to = destination(snapshot, stream, &message)?;
+        BotMessage::new(Ctx::new(snapshot, &caller, now), &origin, to, content)
     });
     let report = report.await?;
     call.write(move |tx, caller| {
         let stream = moderation_channel(tx)?;
         let message = MessageViewer::new(tx.ctx(caller)).find(message_id)?;
         // Reports may go to another channel now, and the former one may be public.
-        let report = report.to(destination(stream, &message));
+        let report = report.to(destination(tx, stream, &message)?);
         let sent = budget::send_within(tx, caller.user_id, report.destination(), |tx| report.send(tx))?;
         sent.map_err(|used_up| {
             ApiError::bad_request(format!("You have reported too many messages. {}", used_up.wait()))
@@ -110,15 +111,16 @@ fn moderation_channel(connection: &Connection) -> ApiResult<StreamRow> {
 }
 
 /// The destination of the report of a message.
-fn destination(stream: StreamRow, message: &MessageRow) -> Destination {
+fn destination(connection: &Connection, stream: StreamRow, message: &MessageRow) -> ApiResult<Destination> {
     let topic = if stream.topics_policy == TopicsPolicy::EmptyTopicOnly {
         String::new()
     } else {
-        format!("{} moderation", message.sender_full_name)
+        let text = common_language(connection)?.t("{name} moderation");
+        fill(text, &[("name", &message.sender_full_name)])
     };
     // A topic that would be too long is cut, as everywhere.
     let topic = Topic::from_client(&topic).unwrap_or_else(|_| Topic::stored(String::new()));
-    Destination::Channel(Box::new(stream), topic)
+    Ok(Destination::Channel(Box::new(stream), topic))
 }
 
 /// The text of the report: the reporter, the reason, and the message in a spoiler.
@@ -129,24 +131,34 @@ fn text(
     report_type: ReportType,
     description: &str,
 ) -> ApiResult<String> {
+    let language = common_language(connection)?;
     let reporter = rows::user::existing(connection, caller.user_id)?;
     let reporter = silent_mention(&reporter.full_name, reporter.user_id);
     let sender = silent_mention(&message.sender_full_name, message.sender_id);
     let place = Location::of(connection, message)?;
-    let (whereto, original) = match &place {
-        Location::Channel { link, .. } => (String::new(), format!("Original message at {link}")),
+    let (people, original) = match &place {
+        Location::Channel { link, .. } => {
+            (String::new(), fill(language.t("Original message at {link}"), &[("link", link)]))
+        }
         Location::Direct { people, url } => {
             let others = mentions_of_others(connection, people, message.sender_id)?;
             // Omitted for a direct message to the reporter alone.
             let is_obvious = people.len() <= 2 && message.sender_id != caller.user_id;
-            let whereto = if is_obvious { String::new() } else { format!(" to {}", enumerated(&others)) };
-            (whereto, format!("[Original message]({url})"))
+            let people = if is_obvious { String::new() } else { enumerated(language, &others) };
+            (people, fill(language.t("[Original message]({url})"), &[("url", url)]))
         }
     };
+    let sentence = if people.is_empty() {
+        language.t("{reporter} reported a message sent by {sender} at {time}.")
+    } else {
+        language.t("{reporter} reported a message sent by {sender} to {people} at {time}.")
+    };
     let time = global_time(message.timestamp);
-    let reason = format!("**{}**. {description}", report_type.name());
+    let sentence =
+        fill(sentence, &[("reporter", &reporter), ("sender", &sender), ("people", &people), ("time", &time)]);
+    let reason = format!("**{}**. {description}", report_type.name(language));
     let reason = framed("quote", &reason, MAX_REASON_LENGTH);
-    let begin = format!("{reporter} reported a message sent by {sender}{whereto} at {time}.\n{reason}\n\n");
+    let begin = format!("{sentence}\n{reason}\n\n");
     let room = MAX_MESSAGE_LENGTH.saturating_sub(begin.chars().count());
     // A spoiler is no quote: mentions in it would count.
     let content = silenced(&message.content);

@@ -90,6 +90,51 @@ async fn reports_of_direct_messages_name_the_participants() {
     }
 }
 
+// conformance: report-1, report-2, report-3
+#[tokio::test]
+async fn reports_are_in_the_language_of_the_organization() {
+    let server = TestServer::start().await;
+    let moderator = server.moderator("moderator").await;
+    let ada = server.member("ada").await;
+    let bob = server.member("bob").await;
+    let cleo = server.member("cleo").await;
+    let general = server.channel("general", &[&ada, &bob]).await;
+    let requests = server.private_channel("requests", &[&moderator]).await;
+    server.set_realm_setting("moderation_request_channel_id", json!(requests)).await;
+    server.set_realm_setting("default_language", json!("de")).await;
+    let (a, b, c) = (ada.user_id, bob.user_id, cleo.user_id);
+    let time = "<time:2026-09-21T14:13:20+00:00>";
+    let id = bob.send(general, "food", "x").await;
+    report(&ada, id, json!({"report_type": "norms"})).await.ok();
+    let (topic, content) = newest(&moderator).await;
+    assert_eq!(topic, "Moderation: Bob");
+    assert_eq!(
+        content,
+        format!(
+            "@_**Ada|{a}** hat eine Nachricht von @_**Bob|{b}** gemeldet ({time}).\n\
+             ```quote\n**Verstoß gegen die Regeln der Gemeinschaft**. \n```\n\n\
+             ``` spoiler Die Nachricht: #**general>food@{id}**\nx\n```"
+        )
+    );
+    let id = bob.send_direct(&[&cleo, &ada], "x").await;
+    report(&ada, id, json!({"report_type": "spam"})).await.ok();
+    let (_, content) = newest(&moderator).await;
+    let sentence = format!(
+        "@_**Ada|{a}** hat eine Nachricht von @_**Bob|{b}** an @_**Ada|{a}** und @_**Cleo|{c}** gemeldet ({time})."
+    );
+    assert_eq!(content.lines().next(), Some(sentence.as_str()));
+    assert!(content.contains("[Die Nachricht](/#narrow/dm/"), "{content}");
+    // Mentions need a space before them, also in languages that are written without.
+    for language in ["ja", "zh-hans"] {
+        server.set_realm_setting("default_language", json!(language)).await;
+        report(&ada, id, json!({"report_type": "spam"})).await.ok();
+        let page = json!({"anchor": "newest", "num_before": 1, "num_after": 0});
+        let message = moderator.get("/messages", page).await.ok()["messages"][0].clone();
+        let html = message["content"].as_str().unwrap();
+        assert_eq!(html.matches("user-mention").count(), 4, "{language}: {html}");
+    }
+}
+
 // conformance: report-4, report-5, report-6, report-7, report-8, report-9
 #[tokio::test]
 async fn invalid_parameters_are_refused() {

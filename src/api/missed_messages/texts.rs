@@ -1,5 +1,6 @@
 //! Subjects of emails, and the sentence that says why an email was sent.
 
+use crate::domain::messages::markup::enumerated;
 use crate::domain::notifications::Trigger;
 use crate::types::{Language, Topic, fill};
 
@@ -44,18 +45,12 @@ impl Subject {
 /// The names of a group: three at most, or two and the number of the others.
 fn listed(names: &[String], language: Language) -> String {
     match names {
-        [] => String::new(),
-        [one] => one.clone(),
-        [one, two] => fill(language.t("{one} and {two}"), &[("one", one), ("two", two)]),
-        [one, two, three] => {
-            let parameters = [("one", one.as_str()), ("two", two.as_str()), ("three", three.as_str())];
-            fill(language.t("{one}, {two}, and {three}"), &parameters)
-        }
-        [one, two, rest @ ..] => {
+        [one, two, rest @ ..] if rest.len() > 1 => {
             let count = rest.len().to_string();
             let parameters = [("one", one.as_str()), ("two", two.as_str()), ("count", count.as_str())];
             fill(language.t("{one}, {two}, and {count} others"), &parameters)
         }
+        few => enumerated(language, few),
     }
 }
 

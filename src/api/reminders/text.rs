@@ -33,7 +33,7 @@ pub fn of_message(
     let (is_direct, whereto) = match &place {
         Location::Channel { link, .. } => (false, link.clone()),
         Location::Direct { people, .. } => {
-            (true, enumerated(&mentions_of_others(connection, people, message.sender_id)?))
+            (true, enumerated(language, &mentions_of_others(connection, people, message.sender_id)?))
         }
     };
     let begin = match (is_direct, note.is_empty()) {

@@ -4,7 +4,7 @@ use crate::domain::messages::record::MessageRow;
 use crate::domain::messages::sql;
 use crate::domain::{access, rows};
 use crate::error::{ApiError, ApiResult};
-use crate::types::UserId;
+use crate::types::{Language, UserId, fill};
 use rusqlite::Connection;
 use teamchat_markdown::{close_fences, encode_fragment, fits_into_a_link, link_text, unused_fence};
 
@@ -110,13 +110,16 @@ impl Location {
     }
 }
 
-/// Names as a list in a sentence: `a`, `a and b`, `a, b, and c`.
-pub fn enumerated(names: &[String]) -> String {
+/// Names as a list in a sentence: `a`, `a and b`, `a, b, and c`. A space is before each of them, without which mentions are not
+/// recognized.
+pub fn enumerated(language: Language, names: &[String]) -> String {
     match names {
         [] => String::new(),
         [one] => one.clone(),
-        [one, two] => format!("{one} and {two}"),
-        [rest @ .., last] => format!("{}, and {last}", rest.join(", ")),
+        [one, two] => fill(language.t("{one} and {two}"), &[("one", one), ("two", two)]),
+        [rest @ .., last] => {
+            fill(language.t("{names}, and {last}"), &[("names", &rest.join(", ")), ("last", last)])
+        }
     }
 }
 
@@ -138,9 +141,14 @@ mod tests {
         assert_eq!(shortened(&"é".repeat(40), 30), "é".repeat(10) + "\n[message truncated]");
         let names =
             |count: usize| ["a", "b", "c"][..count].iter().map(ToString::to_string).collect::<Vec<_>>();
-        assert_eq!(enumerated(&names(1)), "a");
-        assert_eq!(enumerated(&names(2)), "a and b");
-        assert_eq!(enumerated(&names(3)), "a, b, and c");
+        for (code, lists) in [
+            ("en", ["a", "a and b", "a, b, and c"]),
+            ("de", ["a", "a und b", "a, b und c"]),
+            ("ja", ["a", "a と b", "a, b, c"]),
+            ("zh-hans", ["a", "a 和 b", "a, b 和 c"]),
+        ] {
+            assert_eq!([1, 2, 3].map(|count| enumerated(Language::of(code), &names(count))), lists);
+        }
         assert!(fits_into_a_link("lunch (today)") && !fits_into_a_link("2 > 1") && !fits_into_a_link("a*b"));
         assert_eq!(link_text("2 > 1 & **[x]**"), "2 > 1 & x");
     }
