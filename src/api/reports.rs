@@ -71,7 +71,7 @@ pub struct ReportParams {
 }
 
 /// `POST /messages/{message_id}/report`: reports a message to the moderators. The notification bot posts the report in
-/// the channel for moderation requests, in the language of the organization.
+/// the channel for moderation requests.
 async fn report_message(call: Call<User>, params: ReportParams) -> ApiResult<Reply> {
     let now = call.app.clock.seconds();
     if params.report_type == ReportType::Other && params.description.is_empty() {
@@ -123,7 +123,7 @@ fn destination(connection: &Connection, stream: StreamRow, message: &MessageRow)
     Ok(Destination::Channel(Box::new(stream), topic))
 }
 
-/// The text of the report: the reporter, the reason, and the message in a spoiler.
+/// The text of the report, in the language of the organization: the reporter, the reason, and the message in a spoiler.
 fn text(
     connection: &Connection,
     caller: &Caller,
