@@ -213,7 +213,8 @@ fn sent_since(
 /// with the sender.
 fn unread_ranges(viewer: &MessageViewer<'_>, sender_id: UserId) -> ApiResult<HashMap<RecipientId, Ranges>> {
     let user_id = viewer.caller.user_id;
-    let channels = subscriptions::list_active(viewer.connection, user_id)?.into_iter().map(|own| own.recipient_id);
+    let channels =
+        subscriptions::list_active(viewer.connection, user_id)?.into_iter().map(|own| own.recipient_id);
     let mut unread = HashMap::new();
     for recipient_id in channels.chain(common_conversations(viewer.connection, user_id, sender_id)?) {
         let (conversation, read) = (viewer.conversation(recipient_id)?, viewer.read_set(recipient_id)?);
