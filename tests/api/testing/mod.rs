@@ -3,6 +3,7 @@
 mod bot;
 mod control;
 mod dev;
+mod faults;
 mod fixtures;
 mod program;
 mod records;

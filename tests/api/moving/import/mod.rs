@@ -8,6 +8,7 @@ mod converted;
 mod json;
 mod killed;
 mod mattermost;
+mod passwords;
 mod rocketchat;
 mod slack;
 mod slack_api;
