@@ -157,7 +157,7 @@ async fn walk(is_running: bool) {
         }
         succeed(&db, &arguments);
         let after = entries(&db);
-        let newer = after.iter().filter(|(id, action)| before.get(id) != Some(action));
+        let newer = after.iter().filter(|(id, action)| before.get(*id) != Some(*action));
         let newer: Vec<&str> = newer.map(|(_, action)| action.as_str()).collect();
         assert!(newer.contains(&action), "{arguments:?}: {newer:?}");
         before = after;

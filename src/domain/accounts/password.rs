@@ -3,7 +3,7 @@
 use crate::auth::Caller;
 use crate::auth::credentials::digest;
 use crate::domain::audit::{Action, Entry};
-use crate::domain::mail::letters;
+use crate::domain::mail::{Kind, letters};
 use crate::domain::notices::security::PasswordSetBy;
 use crate::domain::rows::user::UserRow;
 use crate::domain::{logins, mail, notices, realm, rows, users};
@@ -76,7 +76,7 @@ pub fn create_links(tx: &mut Tx<'_>, for_all: bool, by_mail: bool) -> ApiResult<
             continue;
         }
         let path = if by_mail && !user.delivery_email.ends_with(".invalid") {
-            if !mail::outbox::has_room(tx)? {
+            if !mail::outbox::has_room(tx, Kind::PasswordReset.priority())? {
                 return Err(ApiError::bad_request("too many emails are waiting for the mail server"));
             }
             let (key, expires) = create_reset_by_mail(tx, &user)?;
