@@ -1,6 +1,6 @@
 //! The published archive.
 
-use super::archive::{Archive, TIME, message, user, with};
+use super::archive::{Archive, TIME, message, with};
 use super::{Import, client, messages};
 use crate::harness::{START, pictures};
 use serde_json::{Value, json};
