@@ -276,7 +276,9 @@ async fn a_server_without_mail_keeps_nothing() {
 /// An operator turns mail and notifications off while a lot waits.
 #[tokio::test]
 async fn queues_that_are_not_used_any_more_are_cleared_in_several_jobs() {
-    let server = TestServer::start().await;
+    let mut options = Options::default();
+    options.web_push.is_off = true;
+    let server = TestServer::start_with(options).await;
     let ada = server.member("ada").await.user_id;
     scheduler::settle(server.app()).await;
     server.app().writer.background().set_limit(Duration::ZERO);
