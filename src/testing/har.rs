@@ -313,6 +313,8 @@ fn redact(value: &mut Value) {
             }
         }
         Value::Array(items) => items.iter_mut().for_each(redact),
+        // Its slashes may have been escaped.
+        Value::String(text) => *text = redact_paths(text),
         _ => {}
     }
 }

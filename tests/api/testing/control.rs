@@ -65,11 +65,14 @@ async fn requests_are_seen_with_their_time_headers_and_json() {
         .await
         .unwrap();
     server.send("hi").await.unwrap();
-    let request = server.request(Method::POST, "/messages", IAGO).header("Content-Type", "application/json");
-    request.body("{").send().await.unwrap();
+    for body in ["{", r#"{"link": "\/join\/very_secret_link\/"}"#] {
+        let request =
+            server.request(Method::POST, "/messages", IAGO).header("Content-Type", "application/json");
+        request.body(body).send().await.unwrap();
+    }
     let seen = server.control("GET", "/requests", Value::Null).await;
     assert!(!seen.to_string().contains("very secret") && !seen.to_string().contains("iago-key"), "{seen}");
-    let [with_json, with_form, malformed] = seen["requests"].as_array().unwrap().as_slice() else {
+    let [with_json, with_form, malformed, with_link] = seen["requests"].as_array().unwrap().as_slice() else {
         panic!("{seen}");
     };
     let headers = &with_json["headers"];
@@ -79,6 +82,7 @@ async fn requests_are_seen_with_their_time_headers_and_json() {
     assert_eq!((&with_json["form"], &with_json["time"]), (&json!({}), &json!(time)));
     assert_eq!((&with_form["form"]["content"], &with_form["body"]), (&json!("hi"), &Value::Null));
     assert_eq!((&malformed["body"], &malformed["status"]), (&Value::Null, &json!(400)));
+    assert_eq!(with_link["body"], json!({"link": "/join/REDACTED/"}));
 }
 
 #[tokio::test]
