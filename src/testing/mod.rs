@@ -54,6 +54,7 @@ mod in_process;
 mod level;
 mod monitor;
 mod program;
+mod redaction;
 mod requests;
 mod server;
 

@@ -1,7 +1,7 @@
 //! The log of requests that a test server got.
 
 use super::fixtures::Date;
-use super::har;
+use super::redaction::{headers_without_secrets, json_without_secrets};
 use crate::http::form::Form;
 use crate::http::{BodyTap, Outcome};
 use crate::types::charset;
@@ -16,6 +16,9 @@ use tokio::sync::watch;
 
 /// The most requests that are kept. Beyond it the oldest are dropped.
 const CAPACITY: usize = 10_000;
+
+/// The largest body that is recorded as JSON or in a file, in bytes.
+pub const BODY_LIMIT: usize = 1 << 20;
 
 /// Default time to wait for requests.
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -271,15 +274,15 @@ impl Entry {
 fn json_of(content_type: &str, body: &[u8]) -> Option<Value> {
     let media_type = content_type.split(';').next().unwrap_or_default().trim_ascii();
     let is_json = media_type.eq_ignore_ascii_case("application/json") || media_type.ends_with("+json");
-    if !is_json || body.len() > har::BODY_LIMIT {
+    if !is_json || body.len() > BODY_LIMIT {
         return None;
     }
-    har::json_without_secrets(&charset::decode(Some(content_type), body).ok()?)
+    json_without_secrets(&charset::decode(Some(content_type), body).ok()?)
 }
 
 fn headers_of(headers: &HeaderMap) -> Map<String, Value> {
     let mut joined = Map::new();
-    for (name, value) in har::headers_without_secrets(headers) {
+    for (name, value) in headers_without_secrets(headers) {
         let value = match joined.get(name).and_then(Value::as_str) {
             Some(before) => format!("{before}, {value}"),
             None => value,
