@@ -8,6 +8,7 @@ use crate::domain::notices::security::PasswordSetBy;
 use crate::domain::rows::user::UserRow;
 use crate::domain::{logins, mail, notices, realm, rows, users};
 use crate::error::{ApiError, ApiResult, ok_unless_refused};
+use crate::smtp::is_address;
 use crate::store::{ExecuteCached, Tx};
 use crate::types::{Role, UserId, is_valid_until, random_key};
 use rusqlite::{Connection, OptionalExtension};
@@ -57,7 +58,8 @@ pub struct PasswordLink {
 }
 
 /// Creates links for all active people, or for those without a password, in the name of the first owner. Those `by_mail` are sent,
-/// unless the address is a placeholder. Fails with 400 without an active owner, or if this server sends no mail.
+/// unless no mail can be sent to the address, such as a placeholder. Fails with 400 without an active owner, or if this server sends
+/// no mail.
 pub fn create_links(tx: &mut Tx<'_>, for_all: bool, by_mail: bool) -> ApiResult<Vec<PasswordLink>> {
     check_is_enabled(tx)?;
     if by_mail && !mail::is_on(tx)? {
@@ -75,7 +77,8 @@ pub fn create_links(tx: &mut Tx<'_>, for_all: bool, by_mail: bool) -> ApiResult<
         if !for_all && users::password_hash(tx, user.user_id)?.is_some() {
             continue;
         }
-        let path = if by_mail && !user.delivery_email.ends_with(".invalid") {
+        let email = &user.delivery_email;
+        let path = if by_mail && is_address(email) && !email.ends_with(".invalid") {
             if !mail::outbox::has_room(tx, Kind::PasswordReset.priority())? {
                 return Err(ApiError::bad_request("too many emails are waiting for the mail server"));
             }
