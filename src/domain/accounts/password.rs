@@ -58,8 +58,8 @@ pub struct PasswordLink {
 }
 
 /// Creates links for all active people, or for those without a password, in the name of the first owner. Those `by_mail` are sent,
-/// unless no mail can be sent to the address, such as a placeholder. Fails with 400 without an active owner, or if this server sends
-/// no mail.
+/// unless no mail can be sent to the address, such as a placeholder. Fails with 400 without an active owner, if this server sends no
+/// mail, or while too many emails wait.
 pub fn create_links(tx: &mut Tx<'_>, for_all: bool, by_mail: bool) -> ApiResult<Vec<PasswordLink>> {
     check_is_enabled(tx)?;
     if by_mail && !mail::is_on(tx)? {
@@ -79,7 +79,7 @@ pub fn create_links(tx: &mut Tx<'_>, for_all: bool, by_mail: bool) -> ApiResult<
         }
         let email = &user.delivery_email;
         let path = if by_mail && is_address(email) && !email.ends_with(".invalid") {
-            if !mail::outbox::has_room(tx, Kind::PasswordReset.priority())? {
+            if !mail::outbox::has_room(tx, Kind::PasswordLink.priority())? {
                 return Err(ApiError::bad_request("too many emails are waiting for the mail server"));
             }
             let (key, expires) = create_reset_by_mail(tx, &user)?;

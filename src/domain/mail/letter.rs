@@ -25,8 +25,10 @@ pub enum Kind {
     ConfirmEmail,
     /// The address of an account was changed, to the old one.
     EmailChanged,
-    /// The link that sets a new password.
+    /// The link that sets a new password, which someone asked for.
     PasswordReset,
+    /// The same link from the operator.
+    PasswordLink,
     /// The answer if an address has an account, to that address.
     FindAccount,
     /// A login, unless the account is new or its user does not want to know.
@@ -54,6 +56,7 @@ impl Kind {
             Self::ConfirmEmail => "confirm_email",
             Self::EmailChanged => "email_changed",
             Self::PasswordReset => "password_reset",
+            Self::PasswordLink => "password_link",
             Self::FindAccount => "find_account",
             Self::NewLogin => "new_login",
             Self::MissedMessages => "missed_messages",
@@ -79,7 +82,7 @@ impl Kind {
     pub const fn lifetime(self) -> i64 {
         match self {
             Self::FindAccount => 6 * HOUR,
-            Self::ConfirmSignUp | Self::ConfirmEmail | Self::PasswordReset => DAY,
+            Self::ConfirmSignUp | Self::ConfirmEmail | Self::PasswordReset | Self::PasswordLink => DAY,
             Self::NewLogin | Self::InvitationReminder => 2 * DAY,
             _ => 4 * DAY,
         }

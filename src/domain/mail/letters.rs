@@ -104,18 +104,20 @@ pub fn password_reset(
     let Some((setup, organization)) = begin(tx)? else { return Ok(()) };
     let language = language_of(tx, user.user_id)?;
     let names = [("organization", organization.as_str()), ("email", user.delivery_email.as_str())];
-    let (subject, text, note) = if is_requested {
+    let (kind, subject, text, note) = if is_requested {
         let advice = [
             language.t("If you did not request this, you can ignore this email."),
             language.t("Your password does not change."),
         ];
         (
+            Kind::PasswordReset,
             reset_subject(language, &organization),
             language.t("You asked to set a new password for your account {email} in {organization}."),
             advice.join(language.between_sentences()),
         )
     } else {
         (
+            Kind::PasswordLink,
             fill(language.t("Set a password for {organization}"), &names),
             language.t("Please set a password for your account {email} in {organization}."),
             language.t("The operator of the server sent you this email.").to_owned(),
@@ -126,7 +128,7 @@ pub fn password_reset(
         .button(language.t("Set a new password"), &format!("{}/join/password/{key}/", setup.url))
         .paragraph(language.t("The link works once and expires after a day."))
         .small(&note);
-    let letter = Letter::to_user(Kind::PasswordReset, user, language, subject, body);
+    let letter = Letter::to_user(kind, user, language, subject, body);
     let about = format!("password:{}", user.user_id);
     super::withdraw(tx, &about)?;
     queue(tx, letter.from_name(security_of(language, &organization)).about(about).expires(expires))

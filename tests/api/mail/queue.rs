@@ -8,6 +8,7 @@ use serde_json::json;
 use std::net::TcpListener;
 use std::time::Duration;
 use teamchat::app::{Options, Overrides};
+use teamchat::commands::{self, Command};
 use teamchat::domain::mail::Kind;
 
 async fn waiting(server: &TestServer) -> Vec<String> {
@@ -153,6 +154,7 @@ async fn letters_that_people_wait_for_come_first_and_those_about_messages_last()
     sink.reply(&[Reply::Refuse("MAIL", "421 closing")]);
     server.clock.advance(PERIOD);
     settle(&server).await;
+    server.command(Command::CreatePasswordLinks { all: false, mail: true }).await;
     owner.post("/invites", invitation("new@example.com")).await.ok();
     super::submit(&server, "/accounts/password/reset/", json!({"email": "ada@example.com"})).await;
     settle(&server).await;
@@ -162,6 +164,8 @@ async fn letters_that_people_wait_for_come_first_and_those_about_messages_last()
     let subjects: Vec<String> = sink.rest().into_iter().map(|letter| letter.subject()).collect();
     let expected = [
         "Password reset request for Team chat",
+        "Set a password for Team chat",
+        "Set a password for Team chat",
         "Owner has invited you to join Team chat",
         "#general > two",
         "#general > three",
@@ -194,6 +198,9 @@ async fn a_full_queue_keeps_room_for_letters_that_people_wait_for() {
     assert_eq!(sink.next().await.to, "a@example.com");
     fill(3_000).await;
     owner.post("/invites", invitation("b@example.com")).await.ok();
+    let links = Command::CreatePasswordLinks { all: false, mail: true };
+    let refusal = commands::run(server.app(), links).await.unwrap_err();
+    assert_eq!(refusal.msg(), "too many emails are waiting for the mail server");
     ask().await;
     assert_eq!(sink.next().await.to, "ada@example.com", "the invitation was dropped");
     fill(2_000).await;
@@ -264,6 +271,7 @@ fn the_page_says_when_letters_become_useless() {
         ("reminder of an invitation", Kind::InvitationReminder, "2 days"),
         ("sign-up link", Kind::ConfirmSignUp, "1 day"),
         ("new account", Kind::AccountCreated, "4 days"),
+        ("password link", Kind::PasswordLink, "1 day"),
         ("password reset link", Kind::PasswordReset, "1 day"),
         ("account lookup", Kind::FindAccount, "6 hours"),
         ("link to confirm a new address", Kind::ConfirmEmail, "1 day"),
