@@ -534,7 +534,9 @@ async fn owners_are_notified_once_that_backups_fail() {
         (letters[0].to.as_str(), letters[0].subject().as_str()),
         ("owner@example.com", "The backup of Team chat failed")
     );
-    assert!(letters[0].text.contains("\n\nError: "), "{}", letters[0].text);
+    let error = server.app().backups.status().failure.unwrap().error;
+    let sentence = format!("The backup of this server failed: {error}. ");
+    assert!(letters[0].text.starts_with(&sentence), "{}", letters[0].text);
     server.clock.advance(RETRY);
     settle(&server).await;
     assert_eq!(server.app().backups.status().failures, 2);
