@@ -1,5 +1,5 @@
-//! `teamchat user password`, `password-links`, `role`, `rename`, `email`, `delete`, `sessions`, `unlock`, `deactivate` and `reactivate`, and
-//! passwords that are read or made.
+//! `teamchat user password`, `password-links`, `role`, `rename`, `email`, `delete`, `sessions`, `unlock`, `deactivate` and
+//! `reactivate`, and passwords that are read or made.
 
 use super::common::{Account, Failure, File, Output, confirm, role, run_command};
 use super::credentials::{list_keys, list_sessions};
