@@ -1,5 +1,5 @@
-//! The languages of the server's own texts: pages and notices. Errors of the interface stay English, because clients match
-//! on them.
+//! The languages of the server's own texts: pages, emails, push notifications and notices. Errors of the interface stay English,
+//! because clients match on them.
 //!
 //! The English text in the source is the key of the catalogues in `words/`. Parameters are `{name}`.
 

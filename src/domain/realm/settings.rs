@@ -32,7 +32,7 @@ pub const PROPERTIES: &[Property] = &[
     server(
         "default_language",
         Language("en"),
-        "The language of new users and of notices in channels, as a code such as `de`.",
+        "The language of new users, invitations by email and notices in channels, as a code such as `de`.",
     )
     .refused("Invalid language '{}'"),
     server(

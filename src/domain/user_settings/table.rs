@@ -20,7 +20,8 @@ pub const PROPERTIES: &[Property] = &[
     server(
         "default_language",
         Language("en"),
-        "The language of the client and of messages of the bots, as a code such as `de`.",
+        "The language of the client, emails, push notifications and messages of the bots, as a code such as \
+         `de`.",
     )
     .by(User)
     .on_wire(Display),
