@@ -120,7 +120,7 @@ async fn reports_are_in_the_language_of_the_organization() {
     report(&ada, id, json!({"report_type": "spam"})).await.ok();
     let (_, content) = newest(&moderator).await;
     let sentence = format!(
-        "@_**Ada|{a}** hat eine Nachricht von @_**Bob|{b}** an @_**Ada|{a}** und @_**Cleo|{c}** gemeldet ({time})."
+        "@_**Ada|{a}** hat eine Nachricht gemeldet, die @_**Bob|{b}** an @_**Ada|{a}** und @_**Cleo|{c}** gesendet hat ({time})."
     );
     assert_eq!(content.lines().next(), Some(sentence.as_str()));
     assert!(content.contains("[Die Nachricht](/#narrow/dm/"), "{content}");
