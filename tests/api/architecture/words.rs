@@ -47,8 +47,13 @@ fn parameters(text: &str) -> BTreeSet<String> {
 fn problem(key: &str, has_forms: bool, entry: Option<&Value>, forms: &[&str]) -> Option<&'static str> {
     match (entry, has_forms) {
         (None, _) => Some("is missing"),
+        (Some(Value::String(text)), false) if parameters(text) != parameters(key) => {
+            Some("has other parameters")
+        }
+        // Mail programs end the link of a URL at white space or an ASCII mark, not at a mark of another script.
         (Some(Value::String(text)), false) => {
-            (parameters(text) != parameters(key)).then_some("has other parameters")
+            let goes_on = |after: &str| after.starts_with(|next: char| !next.is_ascii());
+            text.split("{url}").skip(1).any(goes_on).then_some("does not end a URL")
         }
         (Some(Value::Object(entry)), true) => {
             let texts: Vec<&str> = entry.values().filter_map(Value::as_str).collect();
