@@ -26,7 +26,8 @@ async function keepShared(request) {
   return Response.redirect("/", 303);
 }
 
-/** Keeps the page and all files that it names. */
+/** Keeps the page and all files that it names, and the words that an earlier version kept: the browser updates this worker also
+ * while no page is open. */
 async function keepAll() {
   const cache = await caches.open(CACHE);
   const page = await fetch("/", { headers: { Accept: "text/html" } });
@@ -34,6 +35,12 @@ async function keepAll() {
   const names = [...(await page.clone().text()).matchAll(/"(\/static\/[^"]+)"/g)].map(([, name]) => name);
   await cache.put("/", page);
   await cache.addAll([...new Set(names)].filter((name) => name.startsWith(CACHE)));
+  for (const name of await caches.keys()) {
+    for (const { url } of await (await caches.open(name)).keys()) {
+      const [, words] = url.split("/words/");
+      if (words) await cache.add(`${CACHE}words/${words}`).catch(() => {});
+    }
+  }
   await self.skipWaiting();
 }
 

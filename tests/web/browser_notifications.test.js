@@ -435,6 +435,15 @@ describe("push notifications", { skip: IS_FIREFOX }, () => {
       await push("no JSON");
       await eventually(async () => assert.deepEqual((await shown()).map(([shownTitle]) => shownTitle), [title]));
     }
+    // The worker may be updated while no page is open. It takes over the words that the earlier one kept.
+    const kept = await worker.evaluate(async () => {
+      await (await caches.open("/static/earlier/")).put("/static/earlier/words/de.json", new Response("{}"));
+      await self.keepAll();
+      await caches.delete("/static/earlier/");
+      const all = await Promise.all((await caches.keys()).map(async (name) => (await caches.open(name)).keys()));
+      return all.flat().filter(({ url }) => url.endsWith("/words/de.json")).length;
+    });
+    assert.equal(kept, 1);
   });
 });
 
