@@ -24,7 +24,7 @@ use crate::http::{
     ANYONE, Anyone, ApiError, ApiResult, Call, OtherReply, Read, Reply, Route, USER, User, success_body,
 };
 use crate::scheduler;
-use crate::store::{Budget, Snapshot, Tx};
+use crate::store::{Snapshot, Tx};
 use crate::types::{Origin, UserId};
 use hyper::Method;
 use serde::{Deserialize, Serialize};
@@ -358,12 +358,10 @@ async fn delete_ended_sessions(app: &App) -> ApiResult<()> {
         if ended.is_empty() {
             return Ok(());
         }
-        let delete = move |tx: &mut Tx<'_>, budget: &mut Budget| -> ApiResult<bool> {
-            while !ended.is_empty() && budget.next_step() {
-                ended.pop().map_or(Ok(()), |id| sessions::delete_ended(tx, id))?;
-            }
+        let delete = move |tx: &mut Tx<'_>| -> ApiResult<bool> {
+            ended.pop().map_or(Ok(()), |id| sessions::delete_ended(tx, id))?;
             Ok(ended.is_empty())
         };
-        app.writer.run_in_parts("ended_sessions", delete).await?;
+        app.writer.run_in_steps("ended_sessions", delete).await?;
     }
 }

@@ -3,7 +3,7 @@
 
 use crate::app::App;
 use crate::error::{ApiError, ApiResult};
-use crate::store::{Budget, Tx, release_pages};
+use crate::store::{Tx, release_pages};
 use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
 
@@ -53,16 +53,11 @@ pub async fn release(app: &App) -> ApiResult<(Space, Space)> {
                    stop the server, and run `teamchat compact` once";
         return Err(ApiError::bad_request(msg));
     }
-    let release = |tx: &mut Tx<'_>, budget: &mut Budget| -> ApiResult<bool> {
-        while budget.next_step() {
-            release_pages(tx, PAGES_PER_STEP)?;
-            if Space::of(tx)?.free == 0 {
-                return Ok(true);
-            }
-        }
-        Ok(false)
+    let release = |tx: &mut Tx<'_>| -> ApiResult<bool> {
+        release_pages(tx, PAGES_PER_STEP)?;
+        Ok(Space::of(tx)?.free == 0)
     };
-    app.writer.run_in_parts("free_space", release).await?;
+    app.writer.run_in_steps("free_space", release).await?;
     let after = app.readers.read(|snapshot| Ok::<_, ApiError>(Space::of(snapshot)?)).await?;
     Ok((before, after))
 }

@@ -3,7 +3,7 @@
 use super::hub::Hub;
 use super::log::EventHead;
 use super::{QueueId, log, queue_store};
-use crate::store::{Budget, StoreError, Tx, Writer};
+use crate::store::{StoreError, Tx, Writer};
 use crate::types::{Clock, EventId};
 use std::collections::VecDeque;
 
@@ -47,13 +47,11 @@ async fn trim_log(hub: &Hub, writer: &Writer, clock: &Clock) -> Result<(), Store
             continue;
         }
         is_trimmed = true;
-        let remove = move |tx: &mut Tx<'_>, budget: &mut Budget| -> Result<bool, StoreError> {
-            while !unneeded.is_empty() && budget.next_step() {
-                unneeded.pop_front().map_or(Ok(()), |id| log::remove(tx, id))?;
-            }
+        let remove = move |tx: &mut Tx<'_>| -> Result<bool, StoreError> {
+            unneeded.pop_front().map_or(Ok(()), |id| log::remove(tx, id))?;
             Ok(unneeded.is_empty())
         };
-        writer.run_in_parts("event_log", remove).await?;
+        writer.run_in_steps("event_log", remove).await?;
     }
     for queue_id in needs.excessive() {
         tracing::warn!(%queue_id, "an idle queue expires: the log would keep too much for it");
@@ -71,14 +69,12 @@ async fn remove_unused_audiences(hub: &Hub, writer: &Writer) -> Result<(), Store
         let mut unused = read.await?;
         let Some(last) = unused.last() else { return Ok(()) };
         after = *last;
-        let remove = move |tx: &mut Tx<'_>, budget: &mut Budget| -> Result<bool, StoreError> {
+        let remove = move |tx: &mut Tx<'_>| -> Result<bool, StoreError> {
             let (connection, stored) = tx.cache_mut();
-            while !unused.is_empty() && budget.next_step() {
-                unused.pop().map_or(Ok(()), |id| log::remove_audience(connection, stored, id))?;
-            }
+            unused.pop().map_or(Ok(()), |id| log::remove_audience(connection, stored, id))?;
             Ok(unused.is_empty())
         };
-        writer.run_in_parts("event_audiences", remove).await?;
+        writer.run_in_steps("event_audiences", remove).await?;
     }
 }
 

@@ -270,6 +270,27 @@ impl Writer {
         }
     }
 
+    /// Runs background work in steps: as many in a job as there is time for. `step` returns true when all is done. See
+    /// [`run_in_parts`](Self::run_in_parts).
+    pub async fn run_in_steps<E>(
+        &self,
+        name: &'static str,
+        mut step: impl FnMut(&mut Tx<'_>) -> Result<bool, E> + Send + 'static,
+    ) -> Result<(), E>
+    where
+        E: From<StoreError> + Send + 'static,
+    {
+        let work = move |tx: &mut Tx<'_>, budget: &mut Budget| -> Result<bool, E> {
+            while budget.next_step() {
+                if step(tx)? {
+                    return Ok(true);
+                }
+            }
+            Ok(false)
+        };
+        self.run_in_parts(name, work).await
+    }
+
     fn submit<T, E>(
         &self,
         work: impl FnOnce(&mut Tx<'_>) -> Result<T, E> + Send + 'static,

@@ -6,7 +6,7 @@ use crate::app::App;
 use crate::domain::messages::channel_summary;
 use crate::http::ApiResult;
 use crate::scheduler;
-use crate::store::{Budget, Snapshot, Tx};
+use crate::store::{Snapshot, Tx};
 
 /// Emits the changes of `is_recently_active` that time brings.
 pub const BACKGROUND: Background = |app, stopped| {
@@ -23,15 +23,10 @@ pub async fn emit_silent_channels(app: &App) -> ApiResult<Option<i64>> {
     }
     let find = move |snapshot: &Snapshot<'_>| channel_summary::silent_channels(snapshot, now);
     let (mut silent, next) = app.read_in(&app.pools.slow_reads, None, find).await?;
-    let emit = move |tx: &mut Tx<'_>, budget: &mut Budget| -> ApiResult<bool> {
-        while budget.next_step() {
-            match silent.pop() {
-                Some(recipient_id) => channel_summary::emit_silent(tx, recipient_id, now)?,
-                None => return channel_summary::set_looked(tx, now, next).map(|()| true),
-            }
-        }
-        Ok(false)
+    let emit = move |tx: &mut Tx<'_>| match silent.pop() {
+        Some(recipient_id) => channel_summary::emit_silent(tx, recipient_id, now).map(|()| false),
+        None => channel_summary::set_looked(tx, now, next).map(|()| true),
     };
-    app.writer.run_in_parts("silent_channels", emit).await?;
+    app.writer.run_in_steps("silent_channels", emit).await?;
     Ok(Some(next))
 }

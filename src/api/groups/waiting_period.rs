@@ -16,7 +16,7 @@ pub async fn emit_ended_waiting_periods(app: &App) -> ApiResult<Option<i64>> {
     let next_end = || app.readers.read(|snapshot| waiting_period::next_end(snapshot, app.clock.seconds()));
     match next_end().await? {
         Some(time) if time <= app.clock.seconds() => {
-            app.writer.run_in_parts("waiting_periods", waiting_period::emit_in_parts).await?;
+            app.writer.run_in_steps("waiting_periods", waiting_period::emit_some).await?;
             next_end().await
         }
         next => Ok(next),

@@ -12,7 +12,7 @@ use crate::error::ApiResult;
 use crate::metrics::Count;
 use crate::scheduler;
 use crate::smtp::{Connection, Refusal, RefusalKind};
-use crate::store::{Budget, Tx};
+use crate::store::Tx;
 use std::sync::atomic::Ordering;
 
 /// The pauses after failures of the mail server, in seconds; the last is repeated.
@@ -31,7 +31,7 @@ const TELL_AFTER: i64 = 60 * 60;
 pub async fn deliver_due(app: &App) -> ApiResult<Option<i64>> {
     let Some(options) = &app.options.mail else {
         if app.readers.read(|snapshot| mail::is_on(snapshot)).await? {
-            app.writer.run_in_parts("mail_clearing", turn_off).await?;
+            app.writer.run_in_steps("mail_clearing", turn_off).await?;
         }
         return Ok(None);
     };
@@ -45,15 +45,14 @@ pub async fn deliver_due(app: &App) -> ApiResult<Option<i64>> {
     Ok(next.map(|next| next.max(app.mail.next_attempt.load(Ordering::Relaxed))))
 }
 
-/// Removes what waits, and then the record of how mail is sent: the server sends none any more. Returns true when all is done.
-fn turn_off(tx: &mut Tx<'_>, budget: &mut Budget) -> ApiResult<bool> {
-    while budget.next_step() {
-        if !outbox::clear_some(tx)? {
-            mail::remove_setup(tx)?;
-            return Ok(true);
-        }
+/// Removes some of what waits, and in the end the record of how mail is sent: the server sends none any more. Returns true when all
+/// is done.
+fn turn_off(tx: &mut Tx<'_>) -> ApiResult<bool> {
+    if outbox::clear_some(tx)? {
+        return Ok(false);
     }
-    Ok(false)
+    mail::remove_setup(tx)?;
+    Ok(true)
 }
 
 async fn deliver_all(app: &App, options: &MailOptions, open: &mut Option<Connection>) -> ApiResult<()> {

@@ -9,7 +9,7 @@ use crate::domain::space::{self, Space};
 use crate::domain::upload_quota;
 use crate::domain::upload_quota::{ALMOST_FULL, PersonUsage, UploadQuota};
 use crate::http::{ApiError, ApiResult};
-use crate::store::{Budget, Snapshot, Tx};
+use crate::store::{Snapshot, Tx};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -44,13 +44,9 @@ pub async fn run_due(app: Arc<App>) -> ApiResult<Option<i64>> {
     app.writer.run(move |tx: &mut Tx<'_>| warn(tx, quota, disk)).await?;
     app.writer.run(move |tx: &mut Tx<'_>| warn_people(tx, &people)).await?;
     if app.jump_detector.is_steady(&app.clock) {
-        app.writer.run_in_parts("sent_messages", |tx, budget| in_steps(tx, budget, delete_sent)).await?;
-        app.writer
-            .run_in_parts("ended_invites", |tx, budget| in_steps(tx, budget, delete_ended_invites))
-            .await?;
-        app.writer
-            .run_in_parts("ended_notice_budgets", |tx, budget| in_steps(tx, budget, delete_ended_budgets))
-            .await?;
+        app.writer.run_in_steps("sent_messages", delete_sent).await?;
+        app.writer.run_in_steps("ended_invites", delete_ended_invites).await?;
+        app.writer.run_in_steps("ended_notice_budgets", delete_ended_budgets).await?;
     }
     let space = app.readers.read(|snapshot| Ok::<_, ApiError>(Space::of(snapshot)?)).await?;
     if space.can_shrink && space.has_much_free() {
@@ -91,36 +87,22 @@ fn warn_people(tx: &mut Tx<'_>, people: &[PersonUsage]) -> ApiResult<()> {
     })
 }
 
-/// Deletes rows in steps. Returns true when none are left.
-fn in_steps(
-    tx: &mut Tx<'_>,
-    budget: &mut Budget,
-    delete: fn(&mut Tx<'_>) -> ApiResult<usize>,
-) -> ApiResult<bool> {
-    while budget.next_step() {
-        if delete(tx)? < ROWS_PER_STEP as usize {
-            return Ok(true);
-        }
-    }
-    Ok(false)
-}
-
-/// Deletes scheduled messages that were sent long ago.
-fn delete_sent(tx: &mut Tx<'_>) -> ApiResult<usize> {
+/// Deletes scheduled messages that were sent long ago: some of them. Returns true if these were all.
+fn delete_sent(tx: &mut Tx<'_>) -> ApiResult<bool> {
     let mut statement = tx.prepare_cached(
         "DELETE FROM scheduled_message WHERE scheduled_message_id IN (
              SELECT scheduled_message_id FROM scheduled_message WHERE sent AND scheduled_delivery_timestamp < ?1
              AND scheduled_message_id NOT IN (SELECT scheduled_message_id FROM attachment_scheduled_message) LIMIT ?2)",
     )?;
-    Ok(statement.execute((tx.now() - SENT_RETENTION, ROWS_PER_STEP))?)
+    Ok(statement.execute((tx.now() - SENT_RETENTION, ROWS_PER_STEP))? < ROWS_PER_STEP as usize)
 }
 
-/// Deletes invitations that ended long ago, with the addresses in them.
-fn delete_ended_invites(tx: &mut Tx<'_>) -> ApiResult<usize> {
-    Ok(invites::delete_ended(tx, tx.now() - ENDED_INVITE_RETENTION, ROWS_PER_STEP)?)
+/// The same for invitations that ended long ago, with the addresses in them.
+fn delete_ended_invites(tx: &mut Tx<'_>) -> ApiResult<bool> {
+    Ok(invites::delete_ended(tx, tx.now() - ENDED_INVITE_RETENTION, ROWS_PER_STEP)? < ROWS_PER_STEP as usize)
 }
 
-/// Deletes budgets of notices whose day is over.
-fn delete_ended_budgets(tx: &mut Tx<'_>) -> ApiResult<usize> {
-    Ok(budget::delete_ended(tx, tx.now(), ROWS_PER_STEP)?)
+/// The same for budgets of notices whose day is over.
+fn delete_ended_budgets(tx: &mut Tx<'_>) -> ApiResult<bool> {
+    Ok(budget::delete_ended(tx, tx.now(), ROWS_PER_STEP)? < ROWS_PER_STEP as usize)
 }

@@ -29,16 +29,12 @@ async fn purge_due(app: &App) -> ApiResult<Option<i64>> {
     }
     remove_words(app, Candidates::Retired).await?;
     let mut after = 0;
-    let remove_topics = move |tx: &mut Tx<'_>, budget: &mut Budget| -> ApiResult<bool> {
-        while budget.next_step() {
-            match purge::remove_topics(tx, after)? {
-                Some(last) => after = last,
-                None => return Ok(true),
-            }
-        }
-        Ok(false)
+    let remove_topics = move |tx: &mut Tx<'_>| -> ApiResult<bool> {
+        let last = purge::remove_topics(tx, after)?;
+        after = last.unwrap_or(after);
+        Ok(last.is_none())
     };
-    app.writer.run_in_parts("search_topics", remove_topics).await?;
+    app.writer.run_in_steps("search_topics", remove_topics).await?;
     let mut begins = true;
     while !merge_some(app, begins).await? {
         begins = false;

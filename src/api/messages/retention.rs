@@ -9,7 +9,7 @@ use crate::domain::messages::delete;
 use crate::domain::{channels, messages, realm};
 use crate::http::ApiResult;
 use crate::scheduler;
-use crate::store::{Budget, Tx};
+use crate::store::Tx;
 use crate::types::{MessageId, RecipientId, SECONDS_PER_DAY, TopicId};
 use rusqlite::{Connection, OptionalExtension};
 use std::collections::{BTreeMap, HashMap, VecDeque};
@@ -38,15 +38,13 @@ pub async fn remove_expired(app: &App) -> ApiResult<Option<i64>> {
         return Ok(None);
     }
     let mut expired = VecDeque::from(found);
-    let remove = move |tx: &mut Tx<'_>, budget: &mut Budget| -> ApiResult<bool> {
-        while !expired.is_empty() && budget.next_step() {
-            let count = messages::count_for_one_step(tx, expired.iter().take(STEP).copied())?;
-            let some: Vec<MessageId> = expired.drain(..count.min(expired.len())).collect();
-            remove(tx, &some, &mut cutoffs)?;
-        }
+    let remove = move |tx: &mut Tx<'_>| -> ApiResult<bool> {
+        let count = messages::count_for_one_step(tx, expired.iter().take(STEP).copied())?;
+        let some: Vec<MessageId> = expired.drain(..count.min(expired.len())).collect();
+        remove(tx, &some, &mut cutoffs)?;
         Ok(expired.is_empty())
     };
-    app.writer.run_in_parts("retention", remove).await?;
+    app.writer.run_in_steps("retention", remove).await?;
     Ok(Some(now))
 }
 

@@ -10,7 +10,7 @@ use crate::domain::notifications::waiting;
 use crate::domain::{mail, mail_addresses, missed_messages};
 use crate::error::{ApiError, ApiResult};
 use crate::scheduler::process_due;
-use crate::store::{Budget, Tx};
+use crate::store::Tx;
 use crate::types::{MailPattern, MessageId};
 use std::collections::VecDeque;
 
@@ -48,15 +48,10 @@ async fn clear(app: &App) -> ApiResult<()> {
     if is_clear.await? {
         return Ok(());
     }
-    let clear = |tx: &mut Tx<'_>, budget: &mut Budget| -> ApiResult<bool> {
-        while budget.next_step() {
-            if !waiting::clear_some(tx, Queue::Mail)? && !missed_messages::clear_some(tx)? {
-                return Ok(true);
-            }
-        }
-        Ok(false)
+    let clear = |tx: &mut Tx<'_>| -> ApiResult<bool> {
+        Ok(!waiting::clear_some(tx, Queue::Mail)? && !missed_messages::clear_some(tx)?)
     };
-    app.writer.run_in_parts("missed_clearing", clear).await
+    app.writer.run_in_steps("missed_clearing", clear).await
 }
 
 /// Puts the emails of a batch into the queue of mail, each in the transaction that removes its messages: a crash repeats and
@@ -81,21 +76,19 @@ async fn deliver(app: &App, batch: Batch) -> ApiResult<()> {
         let mut composed = composed.await?;
         let mut removed = if is_last { std::mem::take(&mut outdated) } else { Vec::new() };
         let pattern = app.options.mail_pattern.clone();
-        let store = move |tx: &mut Tx<'_>, budget: &mut Budget| -> ApiResult<bool> {
-            while budget.next_step() {
-                if let Some((letter, message_ids)) = composed.pop_front() {
-                    put(tx, batch, letter, pattern.as_ref(), &message_ids)?;
-                } else if !removed.is_empty() {
-                    let rest = removed.split_off(removed.len().saturating_sub(REMOVED_PER_STEP));
-                    missed_messages::remove(tx, batch.id, &rest)?;
-                } else {
-                    missed_messages::remove_empty(tx, batch.id)?;
-                    return Ok(true);
-                }
+        let store = move |tx: &mut Tx<'_>| -> ApiResult<bool> {
+            if let Some((letter, message_ids)) = composed.pop_front() {
+                put(tx, batch, letter, pattern.as_ref(), &message_ids)?;
+            } else if !removed.is_empty() {
+                let rest = removed.split_off(removed.len().saturating_sub(REMOVED_PER_STEP));
+                missed_messages::remove(tx, batch.id, &rest)?;
+            } else {
+                missed_messages::remove_empty(tx, batch.id)?;
+                return Ok(true);
             }
             Ok(false)
         };
-        app.writer.run_in_parts("missed_letters", store).await?;
+        app.writer.run_in_steps("missed_letters", store).await?;
         if is_last {
             return Ok(());
         }

@@ -16,7 +16,7 @@ use crate::error::{ApiError, ApiResult};
 use crate::http_client;
 use crate::http_client::Outgoing;
 use crate::scheduler;
-use crate::store::{Budget, Tx};
+use crate::store::Tx;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use bytes::Bytes;
@@ -45,7 +45,8 @@ pub async fn deliver_due(app: &App) -> ApiResult<Option<i64>> {
     let transports = Transports::of(&app.options);
     if !transports.browsers && !transports.phones {
         if !app.readers.read(|snapshot| ApiResult::Ok(queue::is_clear(snapshot)?)).await? {
-            app.writer.run_in_parts("push_clearing", clear).await?;
+            let clear = |tx: &mut Tx<'_>| ApiResult::Ok(!queue::clear_some(tx)?);
+            app.writer.run_in_steps("push_clearing", clear).await?;
         }
         return Ok(None);
     }
@@ -99,16 +100,6 @@ pub async fn deliver_due(app: &App) -> ApiResult<Option<i64>> {
             }
         }
     }
-}
-
-/// Removes what waits: there is no transport. Returns true when nothing is left.
-fn clear(tx: &mut Tx<'_>, budget: &mut Budget) -> ApiResult<bool> {
-    while budget.next_step() {
-        if !queue::clear_some(tx)? {
-            return Ok(true);
-        }
-    }
-    Ok(false)
 }
 
 /// The host that gets a notification.

@@ -17,7 +17,6 @@ pub use subject::Subject;
 
 use crate::app::App;
 use crate::error::ApiResult;
-use crate::store::{Budget, Tx};
 use crate::types::SECONDS_PER_DAY;
 
 /// Days for which entries are kept by default.
@@ -33,13 +32,5 @@ pub async fn prune_old(app: &App) -> ApiResult<()> {
     if !app.readers.read(|snapshot| sql::is_prunable(snapshot, until)).await? {
         return Ok(());
     }
-    let prune = move |tx: &mut Tx<'_>, budget: &mut Budget| -> ApiResult<bool> {
-        while budget.next_step() {
-            if sql::prune(tx, until)? == 0 {
-                return Ok(true);
-            }
-        }
-        Ok(false)
-    };
-    app.writer.run_in_parts("audit_log", prune).await
+    app.writer.run_in_steps("audit_log", move |tx| ApiResult::Ok(sql::prune(tx, until)? == 0)).await
 }

@@ -18,7 +18,7 @@ use crate::domain::audit::{Action, Entry};
 use crate::domain::logins::known::LoginSource;
 use crate::domain::{keys, mail, mail_addresses, notices};
 use crate::error::ApiResult;
-use crate::store::{Budget, ExecuteCached, Tx};
+use crate::store::{ExecuteCached, Tx};
 use crate::types::{Author, Origin, UserId};
 use futures_util::FutureExt;
 use serde_json::json;
@@ -58,21 +58,19 @@ pub async fn save_uses(app: &App) -> ApiResult<()> {
         return Ok(());
     }
     let mut uses = VecDeque::from(unsaved.clone());
-    let save = move |tx: &mut Tx<'_>, budget: &mut Budget| -> ApiResult<bool> {
-        while !uses.is_empty() && budget.next_step() {
-            let Some(CredentialUse { credential, time, address }) = uses.pop_front() else { break };
-            match credential {
-                Credential::ApiKey(id) => {
-                    keys::set_last_used(tx, id, time)?;
-                    known::record_use_of_key(tx, id, address)?;
-                }
-                Credential::Session(id) => sessions::set_last_used(tx, id, time, address)?,
-                Credential::Server | Credential::Visitor => {}
+    let save = move |tx: &mut Tx<'_>| -> ApiResult<bool> {
+        let Some(CredentialUse { credential, time, address }) = uses.pop_front() else { return Ok(true) };
+        match credential {
+            Credential::ApiKey(id) => {
+                keys::set_last_used(tx, id, time)?;
+                known::record_use_of_key(tx, id, address)?;
             }
+            Credential::Session(id) => sessions::set_last_used(tx, id, time, address)?,
+            Credential::Server | Credential::Visitor => {}
         }
         Ok(uses.is_empty())
     };
-    app.writer.run_in_parts("credential_uses", save).await?;
+    app.writer.run_in_steps("credential_uses", save).await?;
     app.credential_cache.mark_saved(&unsaved);
     Ok(())
 }

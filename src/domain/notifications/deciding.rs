@@ -12,7 +12,7 @@ use crate::domain::user_topics::policy::VisibilityPolicy;
 use crate::domain::{messages, rows, user_topics};
 use crate::error::ApiResult;
 use crate::events::Hub;
-use crate::store::{Budget, Snapshot, Tx};
+use crate::store::{Snapshot, Tx};
 use crate::types::{MessageId, StreamId, UserId};
 use roaring::RoaringBitmap;
 use rusqlite::Connection;
@@ -62,9 +62,8 @@ pub async fn decide_waiting(
         let decided = app.read_in(&app.pools.slow_reads, None, move |snapshot| decide(snapshot, &hub, now));
         let mut decisions = decided.await?;
         let hub = Arc::clone(&app.hub);
-        let store =
-            move |tx: &mut Tx<'_>, budget: &mut Budget| decisions.store(tx, budget, &hub, medium, notify);
-        app.writer.run_in_parts(job, store).await?;
+        let store = move |tx: &mut Tx<'_>| decisions.store_next(tx, &hub, medium, notify);
+        app.writer.run_in_steps(job, store).await?;
     }
 }
 
@@ -149,30 +148,26 @@ fn subscribed(
 }
 
 impl Decisions {
-    /// Stores the decisions in parts, and then removes the messages from the queue: until there, a crash repeats the
-    /// decisions. Returns true when all is stored.
-    fn store(
+    /// Stores the next decision, or removes the messages from the queue when all are stored: until there, a crash repeats the
+    /// decisions. Returns true when they are removed.
+    fn store_next(
         &mut self,
         tx: &mut Tx<'_>,
-        budget: &mut Budget,
         hub: &Hub,
         medium: &Medium,
         mut notify: impl FnMut(&mut Tx<'_>, UserId, MessageId) -> ApiResult<()>,
     ) -> ApiResult<bool> {
-        // The writer has published the events of the messages before it runs this job.
-        let delivered_with = hub.head();
-        while budget.next_step() {
-            if let Some((user_id, message_id)) = self.notified.pop_front() {
-                notify(tx, user_id, message_id)?;
-            } else if let Some((user_id, message_id)) = self.held.pop_front() {
-                let held = HeldMessage { user_id, message_id, delivered_with };
-                waiting::hold(tx, medium.queue, &held, tx.now() + CHECK_INTERVAL)?;
-            } else {
-                if let Some(until) = self.until {
-                    waiting::remove_waiting(tx, medium.queue, until)?;
-                }
-                return Ok(true);
+        if let Some((user_id, message_id)) = self.notified.pop_front() {
+            notify(tx, user_id, message_id)?;
+        } else if let Some((user_id, message_id)) = self.held.pop_front() {
+            // The writer has published the events of the messages before it runs this job.
+            let held = HeldMessage { user_id, message_id, delivered_with: hub.head() };
+            waiting::hold(tx, medium.queue, &held, tx.now() + CHECK_INTERVAL)?;
+        } else {
+            if let Some(until) = self.until {
+                waiting::remove_waiting(tx, medium.queue, until)?;
             }
+            return Ok(true);
         }
         Ok(false)
     }
@@ -192,38 +187,32 @@ pub async fn check_held(
         return Ok(next);
     }
     let hub = Arc::clone(&app.hub);
-    let check = move |tx: &mut Tx<'_>, budget: &mut Budget| check_due(tx, budget, &hub, medium, notify);
-    app.writer.run_in_parts(job, check).await?;
+    let check = move |tx: &mut Tx<'_>| check_some(tx, &hub, medium, notify);
+    app.writer.run_in_steps(job, check).await?;
     next_check().await
 }
 
-/// Checks held messages, in parts: their users are notified when they have no queue any more, and not if a client received the
+/// Checks some held messages: their users are notified when they have no queue any more, and not if a client received the
 /// message. Returns true when all are checked.
-fn check_due(
+fn check_some(
     tx: &mut Tx<'_>,
-    budget: &mut Budget,
     hub: &Hub,
     medium: &Medium,
     mut notify: impl FnMut(&mut Tx<'_>, UserId, MessageId) -> ApiResult<()>,
 ) -> ApiResult<bool> {
     let queue = medium.queue;
-    while budget.next_step() {
-        let due = waiting::held_messages(tx, queue, tx.now(), HELD_PER_STEP)?;
-        for held in &due {
-            if hub.has_delivered(held.user_id, held.delivered_with) {
-                waiting::release(tx, queue, held)?;
-            } else if hub.receives_messages(held.user_id) {
-                waiting::postpone_check(tx, queue, held, tx.now() + CHECK_INTERVAL)?;
-            } else {
-                waiting::release(tx, queue, held)?;
-                notify(tx, held.user_id, held.message_id)?;
-            }
-        }
-        if due.is_empty() {
-            return Ok(true);
+    let due = waiting::held_messages(tx, queue, tx.now(), HELD_PER_STEP)?;
+    for held in &due {
+        if hub.has_delivered(held.user_id, held.delivered_with) {
+            waiting::release(tx, queue, held)?;
+        } else if hub.receives_messages(held.user_id) {
+            waiting::postpone_check(tx, queue, held, tx.now() + CHECK_INTERVAL)?;
+        } else {
+            waiting::release(tx, queue, held)?;
+            notify(tx, held.user_id, held.message_id)?;
         }
     }
-    Ok(false)
+    Ok(due.is_empty())
 }
 
 /// A message that a user may read and has not read, and of which their settings notify them.

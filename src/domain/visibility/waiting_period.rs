@@ -4,7 +4,7 @@ use super::{Scope, Snapshot, emit_changes};
 use crate::domain::groups;
 use crate::domain::groups::waiting_period::WaitingPeriod;
 use crate::error::ApiResult;
-use crate::store::{Budget, Tx, counter};
+use crate::store::{Tx, counter};
 use crate::types::UserId;
 use rusqlite::Connection;
 
@@ -47,7 +47,7 @@ impl Position {
     }
 }
 
-/// The time at which [`emit_in_parts`] has something to do next, in UNIX seconds; `None` if no member is new.
+/// The time at which [`emit_some`] has something to do next, in UNIX seconds; `None` if no member is new.
 pub fn next_end(connection: &Connection, now: i64) -> ApiResult<Option<i64>> {
     let waiting_period = WaitingPeriod::load(connection, now)?;
     if waiting_period.is_zero() {
@@ -67,14 +67,9 @@ pub fn emit_ended(tx: &mut Tx<'_>) -> ApiResult<()> {
     Ok(())
 }
 
-/// The same for as many members as there is time for. Returns true when all are done.
-pub fn emit_in_parts(tx: &mut Tx<'_>, budget: &mut Budget) -> ApiResult<bool> {
-    while budget.next_step() {
-        if emit_first(tx, MEMBERS_PER_STEP)? {
-            return Ok(true);
-        }
-    }
-    Ok(false)
+/// The same for a few members. Returns true if those were all.
+pub fn emit_some(tx: &mut Tx<'_>) -> ApiResult<bool> {
+    emit_first(tx, MEMBERS_PER_STEP)
 }
 
 /// The same for the members whose periods ended first. Returns true if those were all.
