@@ -12,20 +12,6 @@ const ADDRESS: &str = "127.0.0.1:9991";
 /// Folders of the packages and of backups in the book. A test has the files of all of them in one folder.
 const FOLDERS: &[&str] = &["/var/lib/teamchat", "/etc/teamchat", "/mnt/backups"];
 
-/// Pages with blocks `console,run`. Each of them has a test.
-const RUN: &[&str] = &[
-    "administration.md",
-    "backup.md",
-    "bots.md",
-    "configuration.md",
-    "integrations.md",
-    "monitoring.md",
-    "moving.md",
-    "reverse-proxies.md",
-    "sign-on.md",
-    "start.md",
-];
-
 /// Pages with blocks that `tests/packages/run` and `tests/packages/systemd` run in a Debian with the packages.
 const RUN_BY_PACKAGES: &[(&str, &str)] = &[
     (",debian", "install.md"),
@@ -92,12 +78,7 @@ teamchat user create --email you@example.com --full-name 'Your Name' --role owne
 key=$(teamchat user key mint --email you@example.com --json | sed 's/.*"api_key":"\([^"]*\)".*/\1/')
 curl -fsS -u you@example.com:$key http://127.0.0.1:9991/api/v1/users/me/subscriptions -d 'subscriptions=[{"name": "alerts"}]'"#;
 
-/// Runs all commands of a page in one shell, in a new folder. The servers that they start listen at a free port.
-fn run(name: &str) {
-    run_after("", name);
-}
-
-/// Runs commands, and then those of a page.
+/// Runs commands, and then all of a page, in one shell, in a new folder. The servers that they start listen at a free port.
 fn run_after(first: &str, name: &str) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let of_page = commands(&std::fs::read_to_string(root.join("docs").join(name)).unwrap());
@@ -190,52 +171,30 @@ fn all_commands_are_run_or_have_a_reason() {
     assert!(by_packages.eq(RUN_BY_PACKAGES.iter().copied()), "{run_by_packages:?}");
 }
 
-#[test]
-fn start_in_five_minutes() {
-    run("start.md");
+/// Makes a test of each page: the commands before its own, and its file.
+macro_rules! pages {
+    ($($test:ident: $first:expr, $name:literal;)*) => {
+        /// Pages with blocks `console,run`.
+        const RUN: &[&str] = &[$($name),*];
+
+        $(
+            #[test]
+            fn $test() {
+                run_after($first, $name);
+            }
+        )*
+    };
 }
 
-#[test]
-fn administration() {
-    run("administration.md");
-}
-
-#[test]
-fn bots() {
-    run("bots.md");
-}
-
-#[test]
-fn backup() {
-    run_after(OWNER, "backup.md");
-}
-
-#[test]
-fn configuration() {
-    run("configuration.md");
-}
-
-#[test]
-fn integrations() {
-    run_after(CHANNEL, "integrations.md");
-}
-
-#[test]
-fn monitoring() {
-    run_after(OWNER, "monitoring.md");
-}
-
-#[test]
-fn moving() {
-    run_after(OWNER, "moving.md");
-}
-
-#[test]
-fn reverse_proxies() {
-    run("reverse-proxies.md");
-}
-
-#[test]
-fn sign_on() {
-    run_after(OWNER, "sign-on.md");
+pages! {
+    administration: "", "administration.md";
+    backup: OWNER, "backup.md";
+    bots: "", "bots.md";
+    configuration: "", "configuration.md";
+    integrations: CHANNEL, "integrations.md";
+    monitoring: OWNER, "monitoring.md";
+    moving: OWNER, "moving.md";
+    reverse_proxies: "", "reverse-proxies.md";
+    sign_on: OWNER, "sign-on.md";
+    start_in_five_minutes: "", "start.md";
 }
