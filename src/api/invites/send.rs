@@ -18,7 +18,7 @@ use crate::domain::notices::budget::{self, UsedUp};
 use crate::domain::notices::{direct_address, send_as_notification_bot};
 use crate::domain::realm::user_ids;
 use crate::domain::users::{emails, names};
-use crate::domain::{invites, mail, rows, users};
+use crate::domain::{invites, mail, users};
 use crate::http::{ApiError, ApiResult, Call, Caller, Params2, Reply, User};
 use crate::store::Tx;
 use crate::types::{SECONDS_PER_DAY, StreamId, UserId, random_key};
@@ -244,8 +244,7 @@ fn send_links(
         ));
         return send_lists(tx, caller.user_id, &intro, &links).map(Ok);
     }
-    let full_name = rows::user::by_id(tx, caller.user_id)?.map(|user| user.full_name).unwrap_or_default();
-    let name = Words::default().user(caller.user_id.0, &full_name);
+    let name = notices::name_of(tx, caller)?;
     let (mut is_sent, mut refusal) = (false, None);
     for administrator in user_ids::administrator_ids(tx)?.iter().take(MAX_ADMINISTRATORS_TOLD) {
         let administrator = UserId(administrator.into());

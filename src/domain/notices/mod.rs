@@ -20,6 +20,7 @@ use crate::domain::messages::create::{OutgoingMessage, store_and_emit};
 use crate::domain::messages::destination::Destination;
 use crate::domain::realm::user_ids;
 use crate::domain::rendering::render_for;
+use crate::domain::rows::user::UserRow;
 use crate::domain::users::names;
 use crate::domain::{access, rows, users};
 use crate::error::{ApiError, ApiResult};
@@ -207,6 +208,10 @@ pub fn name_of(tx: &Tx<'_>, caller: &Caller) -> ApiResult<Words> {
 
 /// A silent mention of a user, for notices.
 pub fn name_of_user(connection: &Connection, user_id: UserId) -> ApiResult<Words> {
-    let user = rows::user::existing(connection, user_id)?;
-    Ok(Words::default().user(user.user_id.0, &user.full_name))
+    Ok(mention(&rows::user::existing(connection, user_id)?))
+}
+
+/// The same for a user who is loaded.
+pub fn mention(user: &UserRow) -> Words {
+    Words::default().user(user.user_id.0, &user.full_name)
 }

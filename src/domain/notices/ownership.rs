@@ -1,7 +1,7 @@
 //! Notices to users about changes that others made to their accounts and bots.
 
 use crate::domain::notices;
-use crate::domain::notices::budget;
+use crate::domain::notices::{budget, mention};
 use crate::domain::rows::user::UserRow;
 use crate::error::ApiResult;
 use crate::store::Tx;
@@ -82,7 +82,7 @@ pub fn bot_given(
         "{by} gave you the bot {bot}. It has a new API key, which its previous owner does not know. Programs that \
          use the bot need the new key.",
     );
-    let mut content = Words::filled(text, &[("by", by.words(tx, language)?), ("bot", name(bot))]);
+    let mut content = Words::filled(text, &[("by", by.words(tx, language)?), ("bot", mention(bot))]);
     let effects = [
         (
             handover.left_channels,
@@ -111,7 +111,7 @@ pub fn bot_taken(
 ) -> ApiResult<()> {
     let language = notices::language_of(tx, former.user_id)?;
     let text = language.t("{by} gave your bot {bot} to {owner}. Its previous API key no longer works.");
-    let parameters = [("by", by.words(tx, language)?), ("bot", name(bot)), ("owner", name(owner))];
+    let parameters = [("by", by.words(tx, language)?), ("bot", mention(bot)), ("owner", mention(owner))];
     tell(tx, former, by, Words::filled(text, &parameters))
 }
 
@@ -120,18 +120,14 @@ pub fn bot_key_regenerated(tx: &mut Tx<'_>, owner: &UserRow, bot: &UserRow, by: 
     let language = notices::language_of(tx, owner.user_id)?;
     let text = language
         .t("{by} regenerated the API key of your bot {bot}. Programs that use the bot need the new one.");
-    tell(tx, owner, by, Words::filled(text, &[("by", by.words(tx, language)?), ("bot", name(bot))]))
+    tell(tx, owner, by, Words::filled(text, &[("by", by.words(tx, language)?), ("bot", mention(bot))]))
 }
 
 /// Notifies the owner of a bot that another user reactivated it.
 pub fn bot_reactivated(tx: &mut Tx<'_>, owner: &UserRow, bot: &UserRow, by: Actor) -> ApiResult<()> {
     let language = notices::language_of(tx, owner.user_id)?;
     let text = language.t("{by} reactivated your bot {bot}. It has a new API key.");
-    tell(tx, owner, by, Words::filled(text, &[("by", by.words(tx, language)?), ("bot", name(bot))]))
-}
-
-fn name(user: &UserRow) -> Words {
-    Words::default().user(user.user_id.0, &user.full_name)
+    tell(tx, owner, by, Words::filled(text, &[("by", by.words(tx, language)?), ("bot", mention(bot))]))
 }
 
 /// The name of a role, as clients show it.

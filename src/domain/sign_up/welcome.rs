@@ -2,7 +2,7 @@
 
 use crate::domain::invites::record::InviteRow;
 use crate::domain::messages::destination::Destination;
-use crate::domain::notices::{direct_address, send_as_notification_bot};
+use crate::domain::notices::{direct_address, mention, send_as_notification_bot};
 use crate::domain::rows::user::UserRow;
 use crate::domain::{notices, realm, rows};
 use crate::error::ApiResult;
@@ -18,7 +18,7 @@ pub(super) fn notify_inviter(tx: &mut Tx<'_>, invite: &InviteRow, new_user: &Use
     {
         let address = direct_address(tx, inviter)?;
         let text = notices::language_of(tx, inviter)?.t("{name} accepted your invitation!");
-        let content = Words::filled(text, &[("name", name_of(new_user))]);
+        let content = Words::filled(text, &[("name", mention(new_user))]);
         send_as_notification_bot(tx, address, content.into())?;
     }
     Ok(())
@@ -33,12 +33,8 @@ pub(super) fn announce(tx: &mut Tx<'_>, new_user: &UserRow) -> ApiResult<()> {
         let topic = Topic::stored(language.t("signups").to_owned());
         let address = Destination::Channel(Box::new(stream), topic);
         let content =
-            Words::filled(language.t("{name} joined this organization."), &[("name", name_of(new_user))]);
+            Words::filled(language.t("{name} joined this organization."), &[("name", mention(new_user))]);
         send_as_notification_bot(tx, address, content.into())?;
     }
     Ok(())
-}
-
-fn name_of(user: &UserRow) -> Words {
-    Words::default().user(user.user_id.0, &user.full_name)
 }
