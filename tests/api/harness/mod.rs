@@ -264,6 +264,11 @@ impl TestServer {
         read.await.unwrap().unwrap()
     }
 
+    /// The number of rows of a table.
+    pub async fn count(&self, table: &str) -> String {
+        self.column(&format!("SELECT count(*) FROM {table}")).await.remove(0)
+    }
+
     /// Stops cleanly and returns the file.
     pub async fn into_file(mut self) -> Vec<u8> {
         self.stop().await;

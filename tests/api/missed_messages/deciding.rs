@@ -29,10 +29,6 @@ async fn edit(client: &Client, id: i64, content: &str) {
     client.patch(&format!("/messages/{id}"), json!({"content": content})).await.ok();
 }
 
-async fn count(server: &TestServer, table: &str) -> String {
-    server.column(&format!("SELECT count(*) FROM {table}")).await.remove(0)
-}
-
 // conformance: missed-1
 #[tokio::test]
 async fn settings_and_muting_decide() {
@@ -124,7 +120,7 @@ async fn muted_senders_bots_and_closed_accounts_cause_or_get_none() {
     scheduler::settle(server.app()).await;
     server.command(Command::SetActive { email: ada.email.clone(), is_active: false }).await;
     assert_eq!(mailbox.subjects(&server, &ada).await, NONE);
-    assert_eq!(count(&server, "missed_batch").await, "0", "nothing waits any more");
+    assert_eq!(server.count("missed_batch").await, "0", "nothing waits any more");
 }
 
 // conformance: missed-2
@@ -150,11 +146,11 @@ async fn who_is_active_gets_none_unless_all_clients_are_gone() {
     active().await.ok();
     bob.send_direct(&[&ada], "one").await;
     scheduler::settle(server.app()).await;
-    assert_eq!(count(&server, "mail_held").await, "1");
+    assert_eq!(server.count("mail_held").await, "1");
     queue.wait().await;
     queue.expect_nothing().await;
     assert_eq!(mailbox.subjects(&server, &ada).await, NONE);
-    assert_eq!(count(&server, "mail_held").await, "0");
+    assert_eq!(server.count("mail_held").await, "0");
 
     active().await.ok();
     bob.send_direct(&[&ada], "two").await;
@@ -177,7 +173,7 @@ async fn people_who_hide_their_presence_are_idle() {
     active().await.ok();
     bob.send_direct(&[&ada], "held").await;
     scheduler::settle(server.app()).await;
-    assert_eq!(count(&server, "mail_held").await, "1");
+    assert_eq!(server.count("mail_held").await, "1");
     set(&ada, "presence_enabled", false).await;
     active().await.ok();
     bob.send_direct(&[&ada], "sent").await;
@@ -262,13 +258,13 @@ async fn a_server_without_mail_keeps_nothing() {
     let (ada, bob) = (server.member("ada").await, server.member("bob").await);
     bob.send_direct(&[&ada], "waits").await;
     scheduler::settle(server.app()).await;
-    assert_eq!(count(&server, "missed_message").await, "1");
+    assert_eq!(server.count("missed_message").await, "1");
     let server = server.with_options(Options::default()).await;
     scheduler::settle(server.app()).await;
     bob.send_direct(&[&ada], "does not wait").await;
     scheduler::settle(server.app()).await;
     for table in ["mail_message", "mail_held", "missed_batch", "missed_message"] {
-        assert_eq!(count(&server, table).await, "0", "{table}");
+        assert_eq!(server.count(table).await, "0", "{table}");
     }
     drop(mailbox);
 }
@@ -296,7 +292,7 @@ async fn queues_that_are_not_used_any_more_are_cleared_in_several_jobs() {
     server.sql(&format!("INSERT INTO mail_setup (id, sender, url) VALUES (1, '', ''); {letters}")).await;
     scheduler::settle(server.app()).await;
     for table in ["outgoing_mail", "mail_setup"] {
-        assert_eq!(count(&server, table).await, "0", "{table}");
+        assert_eq!(server.count(table).await, "0", "{table}");
     }
 
     let mut waiting = format!(
@@ -326,7 +322,7 @@ async fn queues_that_are_not_used_any_more_are_cleared_in_several_jobs() {
         "push_held",
         "push_notification",
     ] {
-        assert_eq!(count(&server, table).await, "0", "{table}");
+        assert_eq!(server.count(table).await, "0", "{table}");
     }
     let figures = server.app().writer.background().figures();
     for (name, at_least) in [("mail_clearing", 4), ("missed_clearing", 11), ("push_clearing", 10)] {
@@ -346,10 +342,10 @@ async fn a_wildcard_mention_takes_the_writer_a_step_for_each_person() {
     bob.send(channel, "all", "@**all** hello").await;
     bob.send(channel, "plain", "hello").await;
     scheduler::settle(server.app()).await;
-    assert_eq!(count(&server, "missed_message").await, "30");
+    assert_eq!(server.count("missed_message").await, "30");
     server.clock.advance(PERIOD);
     assert_eq!(mailbox.take(&server, &crowd[7]).await.len(), 1);
-    assert_eq!(count(&server, "missed_batch").await, "0");
+    assert_eq!(server.count("missed_batch").await, "0");
     let figures = server.app().writer.background().figures();
     for name in ["missed_decisions", "missed_letters"] {
         assert_eq!(figures[name].most_steps, 1, "{name}");

@@ -192,11 +192,6 @@ pub fn refusal(code: &str, msg: &str) -> Reply {
     Reply::Json(400, json!({"result": "error", "code": code, "msg": msg}))
 }
 
-/// The number of rows of a table.
-pub async fn count(server: &TestServer, table: &str) -> String {
-    server.column(&format!("SELECT count(*) FROM {table}")).await.remove(0)
-}
-
 /// A phone of Google with this token, and the request with which it was registered.
 pub async fn phone(bouncer: &mut Bouncer, client: &Client, token: &str) -> Asked {
     client.post(GOOGLE, json!({"token": token})).await.ok();

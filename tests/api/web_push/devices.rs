@@ -1,6 +1,6 @@
 //! Phones: their registration at the push bouncer, its end, and test notifications.
 
-use super::bouncer::{APPLE, Bouncer, GOOGLE, ORG_ID, ORIGIN, Reply, count, phone, refusal};
+use super::bouncer::{APPLE, Bouncer, GOOGLE, ORG_ID, ORIGIN, Reply, phone, refusal};
 use super::service::Browser;
 use crate::harness::{ReservedPort, TestServer};
 use hyper::Method;
@@ -49,13 +49,13 @@ async fn phones_are_registered_at_the_bouncer() {
         asked[0].body,
         json!({"server_uuid": ORG_ID, "user_id": user_id, "user_uuid": uuid, "token": "c0ffee", "token_kind": "1"})
     );
-    assert_eq!(count(&server, "push_device").await, "1");
+    assert_eq!(server.count("push_device").await, "1");
     let again = ada.request(Method::DELETE, APPLE).form(json!({"token": "c0ffee"})).send().await;
     again.error(400, "BAD_REQUEST", "Token does not exist");
     ada.request(Method::DELETE, GOOGLE).form(json!({"token": "google"})).send().await.ok();
     assert_eq!(bouncer.endpoints(&server).await, ["unregister"]);
     assert_eq!(
-        (count(&server, "push_device").await, count(&server, "push_subscription").await),
+        (server.count("push_device").await, server.count("push_subscription").await),
         ("0".into(), "0".into())
     );
 }
@@ -89,7 +89,7 @@ async fn malformed_tokens_are_refused() {
         "Notifications of a device need the API key of its app",
     );
     assert!(bouncer.all(&server).await.is_empty());
-    assert_eq!(count(&server, "push_device").await, "0");
+    assert_eq!(server.count("push_device").await, "0");
 }
 
 // conformance: push-18
@@ -124,7 +124,7 @@ async fn failures_of_the_bouncer_have_the_published_errors() {
     for (reply, status, msg) in cases {
         bouncer.reply([reply]);
         ada.post(GOOGLE, json!({"token": "google"})).await.error(status, "BAD_REQUEST", &msg);
-        assert_eq!(count(&server, "push_device").await, "0");
+        assert_eq!(server.count("push_device").await, "0");
     }
     let closed = ReservedPort::new();
     let url = format!("http://{}", closed.address());
@@ -146,7 +146,7 @@ async fn failures_of_the_bouncer_have_the_published_errors() {
         "BAD_REQUEST",
         "Timeout while trying to connect to push notification bouncer",
     );
-    assert_eq!(count(&server, "push_device").await, "0");
+    assert_eq!(server.count("push_device").await, "0");
 }
 
 // conformance: push-23
@@ -173,7 +173,7 @@ async fn phones_that_are_gone_are_forgotten() {
     bob.send_direct(&[&ada], "hello").await;
     assert!(bouncer.all(&server).await.is_empty());
     assert_eq!(server.column(query).await, expected[1..]);
-    assert_eq!(count(&server, "push_subscription").await, "1");
+    assert_eq!(server.count("push_subscription").await, "1");
 }
 
 // conformance: push-23
@@ -196,7 +196,7 @@ async fn a_phone_ends_with_its_key_and_its_person() {
     let asked: Vec<_> = asked.iter().map(|asked| (asked.endpoint.as_str(), &asked.body["user_id"])).collect();
     assert_eq!(asked, [("unregister/all", &json!(cleo.user_id.to_string()))]);
     assert_eq!(
-        (count(&server, "push_device").await, count(&server, "push_subscription").await),
+        (server.count("push_device").await, server.count("push_subscription").await),
         ("0".into(), "0".into())
     );
 }
@@ -225,7 +225,7 @@ async fn nothing_is_sent_to_a_phone_that_logged_out() {
     bouncer.reply([refusal("BAD_REQUEST", "Token does not exist")]);
     ada.request(Method::DELETE, GOOGLE).form(json!({"token": "kept"})).send().await.ok();
     assert_eq!(bouncer.endpoints(&server).await, ["unregister"]);
-    assert_eq!(count(&server, "push_device").await, "0");
+    assert_eq!(server.count("push_device").await, "0");
 }
 
 // conformance: push-23
@@ -239,7 +239,7 @@ async fn the_phones_of_a_person_are_limited() {
     let asked = bouncer.all(&server).await;
     let asked: Vec<_> = asked.iter().map(|asked| (asked.endpoint.as_str(), &asked.body["token"])).collect();
     assert_eq!(asked, [("unregister", &json!("phone 0"))]);
-    assert_eq!(count(&server, "push_device").await, MAX_PUSH_DEVICES.to_string());
+    assert_eq!(server.count("push_device").await, MAX_PUSH_DEVICES.to_string());
     // While the bouncer has to forget as many, it is asked to register no more: it would keep them.
     server.sql("UPDATE push_device SET api_key_id = NULL, next_try = 9999999999").await;
     let refused = ada.post(GOOGLE, json!({"token": "one more"})).await;

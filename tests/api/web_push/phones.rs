@@ -1,6 +1,6 @@
 //! Phones: what the push bouncer passes on, and takes back.
 
-use super::bouncer::{APPLE, Asked, Bouncer, GOOGLE, ORIGIN, Reply, count, phone, refusal};
+use super::bouncer::{APPLE, Asked, Bouncer, GOOGLE, ORIGIN, Reply, phone, refusal};
 use super::service::{Browser, PushService};
 use crate::harness::{Client, START, TestServer};
 use hyper::Method;
@@ -253,7 +253,7 @@ async fn what_is_read_is_taken_back() {
     let mut expected = [format!("remove {two},{three}"), format!("remove {other}")];
     expected.sort();
     assert_eq!(removed, expected);
-    assert_eq!(count(&server, "push_notification").await, "0");
+    assert_eq!(server.count("push_notification").await, "0");
     // What was read before it was sent is not sent.
     bouncer.reply([Reply::Status(503, "")]);
     let four = bob.send_direct(&[&ada], "four").await;
@@ -261,7 +261,7 @@ async fn what_is_read_is_taken_back() {
     mark_read(&ada, &[four]).await;
     server.clock.advance(10);
     assert!(bouncer.all(&server).await.is_empty());
-    assert_eq!(count(&server, "push_notification").await, "0");
+    assert_eq!(server.count("push_notification").await, "0");
 }
 
 // conformance: push-21
@@ -288,7 +288,7 @@ async fn what_is_deleted_or_does_not_mention_any_more_is_taken_back() {
     assert_eq!(bouncer.endpoints(&server).await, ["notify"]);
     bob.delete(&path(direct), ()).await.ok();
     assert_eq!(passed_on(&bouncer.all(&server).await), [format!("remove {direct}")]);
-    assert_eq!(count(&server, "push_notification").await, "0");
+    assert_eq!(server.count("push_notification").await, "0");
     // All messages of the channel notify her, also this one.
     ada.patch("/settings", json!({"enable_stream_push_notifications": true})).await.ok();
     let id = bob.send(channel, "named", "@**Ada** hello").await;
@@ -338,7 +338,7 @@ async fn a_bouncer_that_is_down_is_asked_again() {
     assert!(bouncer.all(&server).await.is_empty());
     bob.send_direct(&[&ada], "five").await;
     assert_eq!(passed_on(&bouncer.all(&server).await), ["five"]);
-    assert_eq!(count(&server, "push_device").await, "1");
+    assert_eq!(server.count("push_device").await, "1");
 }
 
 // conformance: push-22
@@ -382,7 +382,7 @@ async fn people_share_a_phone() {
     let asked = bouncer.all(&server).await;
     assert_eq!(asked.len(), 1);
     assert_eq!(asked[0].body["user_id"], ada.user_id.to_string());
-    assert_eq!(count(&server, "push_device").await, "1");
+    assert_eq!(server.count("push_device").await, "1");
 }
 
 // conformance: push-26

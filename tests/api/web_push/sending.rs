@@ -13,10 +13,6 @@ async fn waiting(server: &TestServer) -> Vec<String> {
     server.column(query).await
 }
 
-async fn subscriptions(server: &TestServer) -> String {
-    server.column("SELECT count(*) FROM push_subscription").await.remove(0)
-}
-
 // conformance: push-10
 #[tokio::test]
 async fn a_direct_message_is_pushed() {
@@ -110,7 +106,7 @@ async fn a_browser_that_is_gone_is_forgotten() {
         service.reply([Reply::Status(status, "")]);
         bob.send_direct(&[&ada], "hello").await;
         assert_eq!(service.all(&server).await.len(), 1);
-        assert_eq!(subscriptions(&server).await, "0", "{status}");
+        assert_eq!(server.count("push_subscription").await, "0", "{status}");
         assert_eq!(server.column("SELECT count(*) FROM push_notification").await, ["0"]);
         bob.send_direct(&[&ada], "hello").await;
         assert!(service.all(&server).await.is_empty());
@@ -154,7 +150,7 @@ async fn failures_are_retried_as_late_as_the_service_asks() {
     server.clock.advance(DAY);
     service.all(&server).await;
     assert_eq!(waiting(&server).await.len(), 0, "given up");
-    assert_eq!(subscriptions(&server).await, "1");
+    assert_eq!(server.count("push_subscription").await, "1");
 }
 
 // conformance: push-12
@@ -169,7 +165,7 @@ async fn a_service_that_refuses_is_not_asked_again() {
         assert_eq!(service.all(&server).await.len(), 1, "{status}");
         assert_eq!(waiting(&server).await.len(), 0, "{status}");
     }
-    assert_eq!(subscriptions(&server).await, "1");
+    assert_eq!(server.count("push_subscription").await, "1");
     // One success ends the count of days.
     server.clock.advance(6 * DAY);
     bob.send_direct(&[&ada], "hello").await;
@@ -179,7 +175,7 @@ async fn a_service_that_refuses_is_not_asked_again() {
         server.clock.advance(days * DAY);
         bob.send_direct(&[&ada], "hello").await;
         service.all(&server).await;
-        assert_eq!(subscriptions(&server).await, expected);
+        assert_eq!(server.count("push_subscription").await, expected);
         // The session stays alive.
         browser.client.get("/users/me", ()).await.ok();
         teamchat::domain::logins::save_uses(server.app()).await.unwrap();
@@ -372,7 +368,7 @@ async fn who_lost_access_gets_nothing() {
     server.clock.advance(30 * DAY);
     bob.send_direct(&[&ada], "five").await;
     assert!(service.all(&server).await.is_empty());
-    assert_eq!(subscriptions(&server).await, "0");
+    assert_eq!(server.count("push_subscription").await, "0");
 
     let browser_again = Browser::subscribed(&server, &ada, &service).await;
     service.reply([Reply::Status(503, "")]);

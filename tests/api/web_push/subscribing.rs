@@ -1,17 +1,12 @@
 //! Subscriptions: parameters, limits, and their end.
 
 use super::service::{Browser, PushService, base64url};
-use crate::harness::TestServer;
 use serde_json::{Value, json};
 use teamchat::app::{Options, WebPush};
 use teamchat::domain::limits::MAX_PUSH_SUBSCRIPTIONS;
 use teamchat::types::Role;
 
 const PATH: &str = "/users/me/web_push";
-
-async fn count(server: &TestServer) -> String {
-    server.column("SELECT count(*) FROM push_subscription").await.remove(0)
-}
 
 // conformance: push-1
 #[tokio::test]
@@ -35,7 +30,7 @@ async fn a_browser_subscribes_for_the_key_of_the_server() {
     let state = browser.client.get(PATH, ()).await.ok();
     assert_eq!(state["public_key"], key);
     assert_eq!(state["subscription"]["shows_content"], false);
-    assert_eq!(count(&server).await, "1");
+    assert_eq!(server.count("push_subscription").await, "1");
 
     // An API key has the key, and no subscription.
     assert_eq!(
@@ -44,9 +39,9 @@ async fn a_browser_subscribes_for_the_key_of_the_server() {
     );
     ada.post(PATH, subscription).await.error(400, "BAD_REQUEST", "Web Push needs the session of a browser");
     ada.delete(PATH, ()).await.ok();
-    assert_eq!(count(&server).await, "1");
+    assert_eq!(server.count("push_subscription").await, "1");
     browser.client.delete(PATH, ()).await.ok();
-    assert_eq!(count(&server).await, "0");
+    assert_eq!(server.count("push_subscription").await, "0");
     browser.client.delete(PATH, ()).await.ok();
 }
 
@@ -107,12 +102,12 @@ async fn addresses_and_keys_are_checked() {
         "REQUEST_VARIABLE_MISSING",
         "Missing 'auth' argument",
     );
-    assert_eq!(count(&server).await, "0");
+    assert_eq!(server.count("push_subscription").await, "0");
     // Padding is accepted, and so are public hosts.
     let auth = browser.subscription(&service)["auth"].as_str().unwrap().to_owned() + "==";
     browser.client.post(PATH, with("auth", &auth)).await.ok();
     browser.client.post(PATH, with("endpoint", "https://push.example/x")).await.ok();
-    assert_eq!(count(&server).await, "1");
+    assert_eq!(server.count("push_subscription").await, "1");
 }
 
 // conformance: push-3
@@ -140,7 +135,7 @@ async fn a_person_has_a_limited_number() {
     for _ in 0..=MAX_PUSH_SUBSCRIPTIONS {
         browsers.push(Browser::subscribed(&server, &ada, &service).await);
     }
-    assert_eq!(count(&server).await, (MAX_PUSH_SUBSCRIPTIONS + 1).to_string());
+    assert_eq!(server.count("push_subscription").await, (MAX_PUSH_SUBSCRIPTIONS + 1).to_string());
     assert_eq!(browsers[0].client.get(PATH, ()).await.ok()["subscription"], Value::Null, "the oldest ends");
     assert!(browsers[1].client.get(PATH, ()).await.ok()["subscription"].is_object());
 }
@@ -153,12 +148,12 @@ async fn a_subscription_ends_with_its_session() {
     let ada = server.user("ada", Role::Member, None, Some("correct horse")).await;
     let browser = Browser::subscribed(&server, &ada, &service).await;
     browser.client.request_outside(reqwest::Method::POST, "/accounts/logout/").send().await.ok();
-    assert_eq!(count(&server).await, "0", "logout");
+    assert_eq!(server.count("push_subscription").await, "0", "logout");
 
     let one = Browser::subscribed(&server, &ada, &service).await;
     Browser::subscribed(&server, &ada, &service).await;
     ada.delete(&format!("/users/me/sessions/{}", one.session_id), ()).await.ok();
-    assert_eq!(count(&server).await, "1", "a session that the user ended");
+    assert_eq!(server.count("push_subscription").await, "1", "a session that the user ended");
 
     let own = Browser::subscribed(&server, &ada, &service).await;
     let passwords = json!({"old_password": "correct horse", "new_password": "battery staple"});
@@ -167,7 +162,7 @@ async fn a_subscription_ends_with_its_session() {
     assert_eq!(left, [own.session_id.to_string()], "a new password ends the other sessions");
 
     owner.delete(&format!("/users/{}", ada.user_id), ()).await.ok();
-    assert_eq!(count(&server).await, "0", "deactivation");
+    assert_eq!(server.count("push_subscription").await, "0", "deactivation");
 }
 
 // conformance: push-5
