@@ -29,9 +29,7 @@ fn one(title: &str, body: &str) -> Vec<(String, String)> {
 // conformance: push-6
 #[tokio::test]
 async fn settings_and_muting_decide() {
-    let (mut service, server) = PushService::with_server().await;
-    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
-    let browser = Browser::subscribed(&server, &ada, &service).await;
+    let (mut service, server, ada, bob, browser) = PushService::with_reader().await;
     let channel = server.channel("general", &[&ada, &bob]).await;
     let elsewhere = server.channel("elsewhere", &[&bob]).await;
     let set = |name: &'static str, value: bool| {
@@ -129,9 +127,7 @@ async fn settings_and_muting_decide() {
 // conformance: push-6
 #[tokio::test]
 async fn participants_are_notified_of_mentions_of_the_topic() {
-    let (mut service, server) = PushService::with_server().await;
-    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
-    let browser = Browser::subscribed(&server, &ada, &service).await;
+    let (mut service, server, ada, bob, browser) = PushService::with_reader().await;
     let channel = server.channel("general", &[&ada, &bob]).await;
     bob.send(channel, "lunch", "@**topic** anyone?").await;
     assert_eq!(notified(&server, &mut service, &browser).await, nothing());
@@ -181,9 +177,7 @@ async fn groups_and_conversations_are_named() {
 // conformance: push-9
 #[tokio::test]
 async fn content_can_be_hidden() {
-    let (mut service, server) = PushService::with_server().await;
-    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
-    let browser = Browser::subscribed(&server, &ada, &service).await;
+    let (mut service, server, ada, bob, browser) = PushService::with_reader().await;
     server.set_realm_setting("message_content_allowed_in_email_notifications", json!(false)).await;
     bob.send_direct(&[&ada], "a secret").await;
     assert_eq!(notified(&server, &mut service, &browser).await, one("New message", ""));
@@ -203,9 +197,7 @@ async fn content_can_be_hidden() {
 // conformance: push-9
 #[tokio::test]
 async fn notifications_of_browsers_are_in_the_language_of_the_user() {
-    let (mut service, server) = PushService::with_server().await;
-    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
-    let browser = Browser::subscribed(&server, &ada, &service).await;
+    let (mut service, server, ada, bob, browser) = PushService::with_reader().await;
     let channel = server.channel("general", &[&ada, &bob]).await;
     let group = json!({"name": "pilots", "description": "", "members": [ada.user_id]});
     bob.post("/user_groups/create", group).await.ok();
@@ -233,9 +225,7 @@ async fn notifications_of_browsers_are_in_the_language_of_the_user() {
 // conformance: push-7
 #[tokio::test]
 async fn active_people_are_notified_unless_they_do_not_want_it() {
-    let (mut service, server) = PushService::with_server().await;
-    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
-    let browser = Browser::subscribed(&server, &ada, &service).await;
+    let (mut service, server, ada, bob, browser) = PushService::with_reader().await;
     let mut queue = ada.register(json!({"event_types": ["message"]})).await;
     let active = || ada.post("/users/me/presence", json!({"status": "active"}));
     active().await.ok();
@@ -284,9 +274,7 @@ async fn active_people_are_notified_unless_they_do_not_want_it() {
 // conformance: push-7
 #[tokio::test]
 async fn people_who_hide_their_presence_are_idle() {
-    let (mut service, server) = PushService::with_server().await;
-    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
-    let browser = Browser::subscribed(&server, &ada, &service).await;
+    let (mut service, server, ada, bob, browser) = PushService::with_reader().await;
     let mut queue = ada.register(json!({"event_types": ["message"]})).await;
     let active = || ada.post("/users/me/presence", json!({"status": "active"}));
     ada.patch("/settings", json!({"enable_online_push_notifications": false})).await.ok();
@@ -303,9 +291,7 @@ async fn people_who_hide_their_presence_are_idle() {
 // conformance: push-8
 #[tokio::test]
 async fn edits_tell_those_whom_they_mention_first() {
-    let (mut service, server) = PushService::with_server().await;
-    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
-    let browser = Browser::subscribed(&server, &ada, &service).await;
+    let (mut service, server, ada, bob, browser) = PushService::with_reader().await;
     let channel = server.channel("general", &[&ada, &bob]).await;
     let edit = |id: i64, content: &'static str| {
         let bob = &bob;

@@ -16,9 +16,7 @@ async fn waiting(server: &TestServer) -> Vec<String> {
 // conformance: push-10
 #[tokio::test]
 async fn a_direct_message_is_pushed() {
-    let (mut service, server) = PushService::with_server().await;
-    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
-    let browser = Browser::subscribed(&server, &ada, &service).await;
+    let (mut service, server, ada, bob, browser) = PushService::with_reader().await;
     let key =
         browser.client.get("/users/me/web_push", ()).await.ok()["public_key"].as_str().unwrap().to_owned();
     let id = bob.send_direct(&[&ada], "Do you **have** a minute? :tada:").await;
@@ -156,9 +154,7 @@ async fn failures_are_retried_as_late_as_the_service_asks() {
 // conformance: push-12
 #[tokio::test]
 async fn a_service_that_refuses_is_not_asked_again() {
-    let (mut service, server) = PushService::with_server().await;
-    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
-    let browser = Browser::subscribed(&server, &ada, &service).await;
+    let (mut service, server, ada, bob, browser) = PushService::with_reader().await;
     for (status, head) in [(400, ""), (401, ""), (403, ""), (301, "Location: https://127.0.0.1:1/\r\n")] {
         service.reply([Reply::Status(status, head)]);
         bob.send_direct(&[&ada], "hello").await;
@@ -185,9 +181,7 @@ async fn a_service_that_refuses_is_not_asked_again() {
 // conformance: push-12
 #[tokio::test]
 async fn a_short_form_is_sent_where_the_long_one_is_refused() {
-    let (mut service, server) = PushService::with_server().await;
-    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
-    let browser = Browser::subscribed(&server, &ada, &service).await;
+    let (mut service, server, ada, bob, browser) = PushService::with_reader().await;
     service.reply([Reply::Status(413, "")]);
     bob.send_direct(&[&ada], &"long ".repeat(100)).await;
     let pushed = service.all(&server).await;
@@ -200,9 +194,7 @@ async fn a_short_form_is_sent_where_the_long_one_is_refused() {
 
 #[tokio::test]
 async fn the_longest_names_fit() {
-    let (mut service, server) = PushService::with_server().await;
-    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
-    let browser = Browser::subscribed(&server, &ada, &service).await;
+    let (mut service, server, ada, bob, browser) = PushService::with_reader().await;
     let channel = server.channel(&"𝔸".repeat(60), &[&ada, &bob]).await;
     bob.send(channel, &"𝔹".repeat(60), &format!("@**Ada** {}", "ℂ😀".repeat(300))).await;
     let pushed = service.all(&server).await;
@@ -213,9 +205,7 @@ async fn the_longest_names_fit() {
 // conformance: push-16
 #[tokio::test]
 async fn a_restart_loses_nothing() {
-    let (mut service, mut server) = PushService::with_server().await;
-    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
-    let browser = Browser::subscribed(&server, &ada, &service).await;
+    let (mut service, mut server, ada, bob, browser) = PushService::with_reader().await;
     service.reply([Reply::Status(503, "Retry-After: 60\r\n")]);
     bob.send_direct(&[&ada], "before").await;
     assert_eq!(service.all(&server).await.len(), 1);
@@ -398,9 +388,7 @@ async fn guests_do_not_learn_names_that_they_may_not_know() {
 
 #[tokio::test]
 async fn notifications_are_limited_by_conversation() {
-    let (mut service, server) = PushService::with_server().await;
-    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
-    let browser = Browser::subscribed(&server, &ada, &service).await;
+    let (mut service, server, ada, bob, browser) = PushService::with_reader().await;
     let channel = server.channel("general", &[&ada, &bob]).await;
     ada.patch("/settings", json!({"enable_stream_push_notifications": true})).await.ok();
     service.always(&browser, Reply::Status(503, "Retry-After: 3600\r\n"));

@@ -64,6 +64,14 @@ impl PushService {
         (service, server)
     }
 
+    /// The same, with Ada, who is notified in a browser, with Bob, and with the browser.
+    pub async fn with_reader() -> (Self, TestServer, Client, Client, Browser) {
+        let (service, server) = Self::with_server().await;
+        let (ada, bob) = (server.member("ada").await, server.member("bob").await);
+        let browser = Browser::subscribed(&server, &ada, &service).await;
+        (service, server, ada, bob, browser)
+    }
+
     pub fn start() -> Self {
         let CertifiedKey { cert, signing_key } =
             generate_simple_self_signed(vec!["127.0.0.1".to_owned(), "localhost".to_owned()]).unwrap();

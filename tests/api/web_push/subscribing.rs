@@ -168,11 +168,8 @@ async fn a_subscription_ends_with_its_session() {
 // conformance: push-5
 #[tokio::test]
 async fn web_push_can_be_off() {
-    let (service, server) = PushService::with_server().await;
-    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
-    let browser = Browser::subscribed(&server, &ada, &service).await;
+    let (mut service, server, ada, bob, browser) = PushService::with_reader().await;
     let web_push = WebPush { is_off: true, ..WebPush::default() };
-    let mut service = service;
     let server = server.with_options(Options { web_push, ..Options::default() }).await;
     let expected = json!({"result": "success", "msg": "", "public_key": null, "subscription": null});
     assert_eq!(browser.client.get(PATH, ()).await.ok(), expected);
