@@ -8,7 +8,7 @@ use std::path::Path;
 /// A user without privileges, where the tests run as root: it may write everything.
 const NOBODY: u32 = 65_534;
 
-fn set_mode(path: &Path, mode: u32) {
+pub fn set_mode(path: &Path, mode: u32) {
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
 }
 

@@ -1,12 +1,12 @@
 //! Problems of certificates, public addresses, proxies and push services.
 
-use super::{DAY, examine, folder_with_database, private, serve_public};
+use super::{DAY, examine, folder_with_database, serve_public};
 use crate::authority::{Authority, Files, NAME};
+use crate::files::set_mode;
 use crate::ports::ReservedPort;
 use crate::program::Serving;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::os::unix::fs::PermissionsExt;
 use std::time::SystemTime;
 
 /// Answers one request at an address with a text.
@@ -57,7 +57,7 @@ fn certificates_are_checked_as_clients_do() {
     let ca = ["--ca", ca.to_str().unwrap(), "--web-push", "off"];
     let url = format!("https://{NAME}");
     let examine_files = |files: &Files, flags: &[&str]| {
-        private(&files.key);
+        set_mode(&files.key, 0o600);
         examine(folder, &[&files.flags()[..], &["--public-url", &url], flags].concat())
     };
     let good = authority.issue(folder, &[NAME], 90);
@@ -83,7 +83,7 @@ fn certificates_are_checked_as_clients_do() {
     acme.expect("warning", "certificate", &["has issued no certificate yet", "port 443 or 80"]);
     let state = folder.join("chat.sqlite.acme");
     std::fs::create_dir(&state).unwrap();
-    std::fs::set_permissions(&state, std::fs::Permissions::from_mode(0o700)).unwrap();
+    set_mode(&state, 0o700);
     let expired = authority.issue_from(&state, &[NAME], SystemTime::now() - DAY * 10, 9);
     let parts = [&expired.key, &expired.certificate].map(|path| std::fs::read(path).unwrap());
     std::fs::write(state.join("certificate.pem"), parts.concat()).unwrap();

@@ -3,13 +3,14 @@
 mod addresses;
 
 use crate::authority::{Authority, NAME};
+use crate::files::set_mode;
 use crate::ports::ReservedPort;
 use crate::program::{Serving, command, create_owner, words};
 use regex::Regex;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Read, Write};
-use std::os::unix::fs::{PermissionsExt, chown};
+use std::os::unix::fs::chown;
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::process::Output;
@@ -83,10 +84,6 @@ fn serve_public(folder: &Path, scheme: &str, host: &str, flags: &[&str]) -> (Ser
     (Serving::start(folder, &[&own[..], flags].concat()), url)
 }
 
-fn private(file: &Path) {
-    std::fs::set_permissions(file, std::fs::Permissions::from_mode(0o600)).unwrap();
-}
-
 #[test]
 fn a_sound_server_has_no_findings() {
     let folder = folder_with_database();
@@ -157,19 +154,16 @@ fn files_that_others_own_or_read_are_named() {
     let folder = folder_with_database();
     let folder = folder.path();
     let db = folder.join("chat.sqlite");
-    let mode = |path: &Path, mode: u32| {
-        std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
-    };
     examine(folder, &[]).expect("ok", "permissions", &["no other user can read them"]);
-    mode(&db, 0o644);
+    set_mode(&db, 0o644);
     examine(folder, &[]).expect("problem", "permissions", &["all users", "can read", "chmod o-rwx"]);
-    mode(&db, 0o600);
-    mode(folder, 0o777);
+    set_mode(&db, 0o600);
+    set_mode(folder, 0o777);
     examine(folder, &[]).expect("problem", "permissions", &["all users", "can replace files", "chmod o-w"]);
-    mode(folder, 0o700);
+    set_mode(folder, 0o700);
     let key = folder.join("key.pem");
     let certificate = Authority::new().issue(folder, &[NAME], 90);
-    mode(&key, 0o644);
+    set_mode(&key, 0o644);
     examine(folder, &certificate.flags()).expect("problem", "permissions", &["can read", "key.pem"]);
     let backups = ["--backup-to", "/nowhere/backups"];
     examine(folder, &backups).expect("problem", "backups", &["there is no folder /nowhere/backups"]);
@@ -217,7 +211,7 @@ fn rows_of_the_future_and_a_long_log_are_named() {
     examine(folder, &[]).expect("problem", "clock", &["the newest data is from", "timedatectl"]);
     // Zeros are no log, and are left alone.
     std::fs::File::create(beside(&db, "-wal")).unwrap().set_len(300 << 20).unwrap();
-    private(&beside(&db, "-wal"));
+    set_mode(&beside(&db, "-wal"), 0o600);
     examine(folder, &[]).expect("warning", "log", &["300 MiB", "keeps it open"]);
     let replicated = examine(folder, &["--replicated"]);
     replicated.expect("ok", "log", &["300 MiB"]);
@@ -305,7 +299,7 @@ fn a_database_of_an_older_version_is_named_and_stays_as_it_is() {
     let packed = &include_bytes!("../../api/upgrades/0.1.0.sqlite.gz")[..];
     flate2::read::GzDecoder::new(packed).read_to_end(&mut older).unwrap();
     std::fs::write(&db, &older).unwrap();
-    private(&db);
+    set_mode(&db, 0o600);
     let examined = examine(folder, &[]);
     let parts = ["was written by an older version", "keeps a copy beside it; make a backup first"];
     examined.expect("warning", "database", &parts);
@@ -335,11 +329,8 @@ fn a_database_that_this_user_cannot_write_is_named() {
     let folder = folder.path();
     create_owner(folder);
     let db = folder.join("chat.sqlite");
-    let mode = |path: &Path, mode: u32| {
-        std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
-    };
-    mode(&db, 0o444);
-    mode(folder, 0o555);
+    set_mode(&db, 0o444);
+    set_mode(folder, 0o555);
     // Nor the program by its path.
     let program = std::fs::File::open(env!("CARGO_BIN_EXE_teamchat")).unwrap();
     let mut doctor = std::process::Command::new(format!("/proc/self/fd/{}", program.as_raw_fd()));
@@ -351,7 +342,7 @@ fn a_database_that_this_user_cannot_write_is_named() {
         doctor.uid(user);
     }
     let examined = Examined::of(&doctor.output().unwrap());
-    mode(folder, 0o755);
+    set_mode(folder, 0o755);
     for place in [folder, db.as_path()] {
         let found = format!("user {user} cannot write {}: ", place.display());
         let remedy = format!("run the server and its commands as user {owner}, on a disk that is writable");
