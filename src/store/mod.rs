@@ -8,7 +8,7 @@
 //! - `migrations`: the schema, and the steps from older ones to it;
 //! - [`Readers`]: a pool of read-only connections, with a [`Snapshot`] for each request;
 //! - [`Writer`]: one thread with the only writing connection, which runs jobs in groups;
-//! - [`Budget`]: the time that one background job of the writer may take;
+//! - [`Budget`]: the time that one background job of the writer may take; `work_in_parts`: work in as many jobs as it takes;
 //! - [`Tx`]: the transaction of a job: rows, caches, and an outbox that is committed with the rows;
 //! - [`CommitSink`]: writes and publishes the outboxes;
 //! - [`WriterCaches`]: caches that jobs share;
@@ -53,6 +53,7 @@ mod table_version;
 mod tests;
 mod tx;
 mod watchdog;
+mod work_in_parts;
 mod writer;
 mod writer_cache;
 mod writer_metrics;

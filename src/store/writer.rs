@@ -1,6 +1,6 @@
 //! The one way to change the file: a thread that runs jobs in groups and commits each group once.
 
-use super::background::{BackgroundJobs, Budget};
+use super::background::BackgroundJobs;
 use super::copies::{self, DatabaseCopy};
 use super::file::{FileIdentity, beside, disk_usage, free_space};
 use super::measured_space::MeasuredSpace;
@@ -241,54 +241,6 @@ impl Writer {
         E: From<StoreError> + Send + 'static,
     {
         self.submit(work).await.unwrap_or_else(|_| Err(StoreError::Stopped.into()))
-    }
-
-    /// Runs background work in as many jobs as it takes, each for a short time, with the jobs of others between them. `work`
-    /// asks its budget before each step, and returns true when all is done. Fails between two jobs if the server stops.
-    pub async fn run_in_parts<E>(
-        &self,
-        name: &'static str,
-        mut work: impl FnMut(&mut Tx<'_>, &mut Budget) -> Result<bool, E> + Send + 'static,
-    ) -> Result<(), E>
-    where
-        E: From<StoreError> + Send + 'static,
-    {
-        loop {
-            if self.background.is_stopping() {
-                return Err(StoreError::Stopped.into());
-            }
-            let job = move |tx: &mut Tx<'_>| {
-                let mut budget = tx.budget(name);
-                let is_done = work(tx, &mut budget)?;
-                Ok::<_, E>((work, is_done))
-            };
-            let (next, is_done) = self.run(job).await?;
-            if is_done {
-                return Ok(());
-            }
-            work = next;
-        }
-    }
-
-    /// Runs background work in steps: as many in a job as there is time for. `step` returns true when all is done. See
-    /// [`run_in_parts`](Self::run_in_parts).
-    pub async fn run_in_steps<E>(
-        &self,
-        name: &'static str,
-        mut step: impl FnMut(&mut Tx<'_>) -> Result<bool, E> + Send + 'static,
-    ) -> Result<(), E>
-    where
-        E: From<StoreError> + Send + 'static,
-    {
-        let work = move |tx: &mut Tx<'_>, budget: &mut Budget| -> Result<bool, E> {
-            while budget.next_step() {
-                if step(tx)? {
-                    return Ok(true);
-                }
-            }
-            Ok(false)
-        };
-        self.run_in_parts(name, work).await
     }
 
     fn submit<T, E>(
