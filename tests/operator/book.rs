@@ -43,6 +43,7 @@ const NOT_RUN: &[(&str, &str, &str)] = &[
     ("moving.md", "teamchat import zulip", "it needs an archive; tests/api/moving imports some"),
     ("moving.md", "./zulip-server", "it is a command of another server"),
     ("moving.md", "tar -xzf boats.tar.gz", "it is a command of another server"),
+    ("phones.md", "teamchat doctor", "it shows a server that has sent notifications"),
     ("reverse-proxies.md", "tailscale serve", "it needs an account at Tailscale"),
     (
         "tls.md",
