@@ -10,6 +10,9 @@ const MAX_OTHERS: usize = 20;
 pub struct OldAddress {
     /// Hosts, with their ports.
     hosts: BTreeSet<String>,
+    /// Hosts of links to files of the archive. Anyone could write such a link to any host, so only links to files and conversations
+    /// are rewritten.
+    found: BTreeSet<String>,
     /// Other hosts that links to conversations lead to, with the number of these links.
     others: BTreeMap<String, u64>,
     /// The address of the new server: scheme and host. Without it links become relative.
@@ -25,7 +28,7 @@ impl OldAddress {
         };
         let new = new.map(|url| url.trim_end_matches('/').to_owned());
         let hosts = old.iter().map(host).filter(|host| !host.is_empty()).collect();
-        Self { hosts, others: BTreeMap::new(), new }
+        Self { hosts, new, ..Self::default() }
     }
 
     /// The address of the new server; empty if it is not known.
@@ -51,8 +54,9 @@ impl OldAddress {
             let path_id = &path_id[..end.unwrap_or(path_id.len())];
             // Punctuation at the end of a sentence is not of the link.
             let path_id = path_id.trim_end_matches('.');
-            if is_host(&host) && !self.hosts.contains(&host) && is_known(path_id)? {
-                self.hosts.insert(host);
+            let is_new = !self.hosts.contains(&host) && !self.found.contains(&host);
+            if is_new && is_host(&host) && is_known(path_id)? {
+                self.found.insert(host);
             }
         }
         Ok(())
@@ -94,8 +98,11 @@ impl OldAddress {
             let host_at = url.find("://").map_or(0, |at| at + 3);
             let host_end = url[host_at..length].find(['/', '#', '?']).map_or(length, |end| host_at + end);
             let host = url[host_at..host_end].to_lowercase();
-            if *in_code || !self.hosts.contains(&host) {
-                if !*in_code && url[host_end..length].trim_start_matches('/').starts_with("#narrow/") {
+            let path = url[host_end..length].trim_start_matches('/');
+            let is_conversation = path.starts_with("#narrow/");
+            let may_be_found = is_conversation || path.starts_with("user_uploads/");
+            if *in_code || !(self.hosts.contains(&host) || may_be_found && self.found.contains(&host)) {
+                if !*in_code && is_conversation {
                     self.add_other(host);
                 }
                 out.push_str(&url[..length]);

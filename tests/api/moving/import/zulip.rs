@@ -286,7 +286,8 @@ fn links_to_named_addresses_are_rewritten() {
     assert_eq!((rewritten(&report), links_left_out(&report).len()), (json!(1), 0));
 }
 
-/// Emails that all may see do not name the old server. Links to its files do.
+/// Emails that all may see do not name the old server. Links to its files do. A wrong one, which anyone can write, changes no
+/// other link to its host.
 #[tokio::test]
 async fn links_to_files_of_the_archive_name_the_old_server() {
     let import = Import::new("zulip");
@@ -296,13 +297,14 @@ async fn links_to_files_of_the_archive_name_the_old_server() {
         "see [it](https://First.example:8443/#narrow/channel/5-general/near/102)",
         "the list: https://first.example:8443/user_uploads/1/a7/YWJj/list.txt.",
         "https://other.example/user_uploads/1/a7/YWJj/other.txt https://other.example/#narrow/channel/1-x",
+        "https://shop.example/orders https://shop.example/user_uploads/1/a7/YWJj/list.txt",
     ];
     for (id, text) in (101..).zip(texts) {
         archive.message(message(id, 10, 105, "boats", text), &[(10, 1)]);
     }
     archive.upload(40, "1/a7/YWJj/list.txt", b"oars", &[102]).write(&import);
     let report = import.run(&[]);
-    assert_eq!(report["others"]["messages with links to the old address"], 2, "{report}");
+    assert_eq!(report["others"]["messages with links to the old address"], 3, "{report}");
     let whats: Vec<&Value> = links_left_out(&report).iter().map(|row| &row["what"]).collect();
     assert_eq!(whats, ["links to conversations at other.example"]);
     let server = import.serve().await;
@@ -312,6 +314,7 @@ async fn links_to_files_of_the_archive_name_the_old_server() {
         "see [it](/#narrow/channel/5-general/near/102)".to_owned(),
         format!("the list: {file}."),
         texts[2].to_owned(),
+        format!("https://shop.example/orders {file}"),
     ];
     assert_eq!(contents(&messages(&ada, json!([])).await), expected);
 }
