@@ -76,6 +76,13 @@ impl Archive {
         Ok((format!("{SCRATCH}{number}"), file))
     }
 
+    /// True for what is hidden in the folder of the file that was given, such as keys in a home folder: it is not of the archive.
+    fn is_foreign(&self, name: &OsStr) -> bool {
+        self.given
+            .as_ref()
+            .is_some_and(|given| name != given.as_str() && name.as_encoded_bytes().starts_with(b"."))
+    }
+
     fn only_folder(&self, marks: &[&str]) -> ImportResult<Option<String>> {
         if self.given.is_some() || marks.iter().any(|mark| self.root.join(mark).exists()) {
             return Ok(None);
@@ -135,6 +142,9 @@ impl Archive {
         for component in Path::new(name).components() {
             match component {
                 Component::CurDir => continue,
+                Component::Normal(part) if path == self.root && self.is_foreign(part) => {
+                    return Err(ImportError::in_file(name, "it is hidden beside the archive"));
+                }
                 Component::Normal(part) => path = entry_of(&path, part),
                 _ => return Err(ImportError::in_file(name, "the path leads out of the archive")),
             }

@@ -24,7 +24,7 @@ pub fn people() -> Vec<Value> {
     ]
 }
 
-/// The file names others in its folder, which may have more than the archive.
+/// The file names others in its folder, which may have more than the archive. Hidden ones may be keys of the operator.
 #[tokio::test]
 async fn the_file_of_lines_may_be_given() {
     let import = Import::new("json");
@@ -41,6 +41,13 @@ async fn the_file_of_lines_may_be_given() {
     std::fs::rename(import.archive().join("messages.jsonl"), &path).unwrap();
     let error = import.refused(&import.archive().join("other.jsonl"));
     assert!(error.starts_with("other.jsonl:1: "), "{error}");
+    import.write(".ssh/key", "secret");
+    let all = std::fs::read_to_string(&path).unwrap();
+    for hidden in [".ssh/key", "./.ssh/key"] {
+        import.write("wrong.jsonl", all.replace("files/list.txt", hidden));
+        let error = import.refused(&import.archive().join("wrong.jsonl"));
+        assert!(error.contains("it is hidden beside the archive"), "{hidden}: {error}");
+    }
     let report = import.report_on(&path, &[]);
     assert_eq!((&report["messages"], &report["attachments"]), (&json!(1), &json!(1)), "{report}");
 }
