@@ -56,6 +56,11 @@ const NOT_RUN: &[(&str, &str, &str)] = &[
         "teamchat doctor",
         "it shows a problem; tests/operator/doctor has one of each kind",
     ),
+    (
+        "upgrades.md",
+        "teamchat backup --db chat.sqlite trial.zst",
+        "it needs a program of a later version; tests/api/upgrades restores files of earlier ones",
+    ),
 ];
 
 /// The commands in blocks that are to be run, with a line for each.
