@@ -16,7 +16,7 @@ async fn waiting(server: &TestServer) -> Vec<String> {
 // conformance: push-10
 #[tokio::test]
 async fn a_direct_message_is_pushed() {
-    let (mut service, server, ada, bob, browser) = PushService::with_reader().await;
+    let (mut service, _server, ada, bob, browser) = PushService::with_reader().await;
     let key =
         browser.client.get("/users/me/web_push", ()).await.ok()["public_key"].as_str().unwrap().to_owned();
     let id = bob.send_direct(&[&ada], "Do you **have** a minute? :tada:").await;

@@ -60,7 +60,7 @@ pub fn detect_hosts(
             if !text.contains("/user_uploads/") {
                 return Ok(());
             }
-            addresses.detect_in(&json::parse::<Message>(text)?.content, &is_known)
+            addresses.detect_in(&json::parse::<Message>(text)?.content, is_known)
         })?;
     }
     Ok(())
