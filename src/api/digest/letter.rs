@@ -177,7 +177,7 @@ impl Writer<'_> {
         let stream = rows::channel::by_id(&ctx, topic.stream_id)?;
         let channel = stream.map(|stream| stream.name).unwrap_or_default();
         let name = if first.subject.is_empty() { self.language.t("general chat") } else { &first.subject };
-        let url = format!("{}{}", self.url, Location::of(&ctx, first)?.url());
+        let url = format!("{}{}", self.url, Location::of(&ctx, first)?.conversation_url());
         let mut body = body.heading(&format!("#{channel} > {name}"), &url);
         let note = self.language.t("open the chat to read the hidden text");
         let around = Surroundings { url: &self.url, spoiler_note: note };

@@ -261,7 +261,7 @@ impl Writer<'_> {
         };
         let reason = Reason { trigger, mentioned: &mentioned, subject: &subject };
         let url = if self.shows(bucket) {
-            format!("{}{}", self.setup.url, Location::of(&ctx, &message)?.url())
+            format!("{}{}", self.setup.url, Location::of(&ctx, &message)?.conversation_url())
         } else {
             self.setup.url.clone()
         };

@@ -68,8 +68,8 @@ async fn letters_show_messages_as_text_and_as_html() {
     let Letter { text, html, .. } = &letters[0];
     let quoted = format!("Bob:\n> @**Ada** see {URL}/user_uploads/1/a.txt, #**general** & :+1:\n> The end (");
     assert!(text.starts_with(&quoted), "{text}");
-    let near = format!("{URL}/#narrow/channel/{channel}-general/topic/a.20.3Cb.3E/near/{id}");
-    assert!(text.contains(&format!("Open the conversation: {near}")), "{text}");
+    let topic = format!("{URL}/#narrow/channel/{channel}-general/topic/a.20.3Cb.3E/with/{id}");
+    assert!(text.contains(&format!("Open the conversation: {topic}")), "{text}");
     assert!(text.contains(&format!("{URL}/#settings/notifications")), "{text}");
     assert!(
         html.contains("<p><b>Bob</b>: @Ada see <a href=\"https://chat.example.com/user_uploads/1/a.txt\">"),
