@@ -180,7 +180,7 @@ async fn without_the_flag_there_is_no_control() {
     std::io::BufRead::read_line(&mut std::io::BufReader::new(child.stdout.as_mut().unwrap()), &mut line)
         .unwrap();
     let ready: Value = serde_json::from_str(&line).unwrap();
-    assert_eq!(ready.as_object().unwrap().keys().collect::<Vec<_>>(), ["url", "urls"]);
+    assert_eq!(ready.as_object().unwrap().keys().collect::<Vec<_>>(), ["url", "urls", "version"]);
     check_no_control_at(ready["url"].as_str().unwrap()).await;
     child.kill().unwrap();
     child.wait().unwrap();

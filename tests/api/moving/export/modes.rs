@@ -87,7 +87,7 @@ impl House {
             let profile = json!({"data": [{"id": field, "value": "Swan"}]});
             client.patch("/users/me/profile_data", profile).await.ok();
             let of_bot = format!(
-                "UPDATE bot SET payload_url = 'http://127.0.0.1:9/', interface = 1, config_data = '{{\"a\":\"b\"}}'
+                "UPDATE bot SET payload_url = 'http://127.0.0.1:9/', interface = 1, token = 'a', config_data = '{{\"a\":\"b\"}}'
                  WHERE user_id = {bot};
                  INSERT INTO bot_storage VALUES ({bot}, 'tide', 'high')"
             );
