@@ -75,13 +75,16 @@ pub fn write(
          FROM user_status ORDER BY user_id",
         |row| {
             let user_id = id_in(row, "user_profile");
+            if !scope.shares(user_id) {
+                return Ok(false);
+            }
             row.insert("client".to_owned(), clients.named(WEB_CLIENT).into());
             // The database does not keep it.
             row.insert("timestamp".to_owned(), time(joined(user_id)));
             if row.get("reaction_type") == Some(&"".into()) {
                 row.insert("reaction_type".to_owned(), "unicode_emoji".into());
             }
-            Ok(correct_emoji_name(row, &names) && scope.shares(user_id))
+            Ok(correct_emoji_name(row, &names))
         },
     )?;
     let mut newest = 0;
