@@ -3,7 +3,7 @@
  * @module
  */
 
-import { decodeComponent } from "../lib/parse.js";
+import { decodeComponent, parseUrl } from "../lib/parse.js";
 import { go } from "./router.js";
 
 /** @param {string | null} words The file with the words of this page, which is kept beside the files that the page names. */
@@ -24,8 +24,8 @@ export function registerWorker(words) {
 async function keepWords(words) {
   const cache = await caches.open("/static/HASH/");
   for (const kept of await cache.keys()) {
-    const { pathname } = new URL(kept.url);
-    if (pathname.startsWith("/static/HASH/words/") && pathname !== words) await cache.delete(kept);
+    const pathname = parseUrl(kept.url)?.pathname;
+    if (pathname?.startsWith("/static/HASH/words/") && pathname !== words) await cache.delete(kept);
   }
   if (words) await cache.add(words);
 }
