@@ -340,7 +340,7 @@ describe("exports", () => {
     bench.server.run("export", "html", join(folder, "pages"));
     const page = await openPage(bench.browser, { url });
     await page.goto(`${url}/index.html`);
-    await page.type("#search input", "Lantern");
+    await typeInto(page, "#search input", "Lantern");
     await page.keyboard.press("Enter");
     await untilEqual(page, "#found", (found) => found.textContent, "1 message found.");
     const { place, address } = await onElement(page, "#results a", (link) => ({ place: link.textContent, address: link.href }));
