@@ -103,17 +103,14 @@ impl Recipients {
         let mut groups: Vec<(&Vec<UserId>, i64)> =
             self.groups.iter().map(|(users, id)| (users, *id)).collect();
         groups.sort_unstable_by_key(|(_, id)| *id);
+        let channels = self.channels.iter().map(|(stream_id, id)| (id.0, CHANNEL, stream_id.0));
+        let people = scope.people.keys().map(|user_id| (self.of_person(*user_id), PERSON, user_id.0));
+        let mut recipients: Vec<(i64, i64, i64)> =
+            channels.chain(groups.iter().map(|(_, id)| (*id, GROUP, *id))).chain(people).collect();
+        recipients.sort_unstable();
         tables.table("zerver_recipient", |rows| {
-            for (recipient_id, conversation) in &self.conversations {
-                if let Conversation::Channel(stream_id) = conversation {
-                    rows.push(&json!({"id": recipient_id, "type": CHANNEL, "type_id": stream_id}))?;
-                }
-            }
-            for (_, id) in &groups {
-                rows.push(&json!({"id": id, "type": GROUP, "type_id": id}))?;
-            }
-            for user_id in scope.people.keys() {
-                rows.push(&json!({"id": self.of_person(*user_id), "type": PERSON, "type_id": user_id}))?;
+            for (id, kind, type_id) in recipients {
+                rows.push(&json!({"id": id, "type": kind, "type_id": type_id}))?;
             }
             Ok(())
         })?;
