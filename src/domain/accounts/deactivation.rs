@@ -186,7 +186,7 @@ pub fn reactivate(tx: &mut Tx<'_>, user: &UserRow, by: Actor) -> ApiResult<()> {
     tx.audit(Entry::new(Action::AccountReactivated, user.user_id))?;
     let set_active = |tx: &mut Tx<'_>| {
         logins::end_all(tx, user.user_id)?;
-        password::delete_reset(tx, user.user_id)?;
+        password::delete_resets(tx, user.user_id)?;
         users::set_active(tx, user.user_id, true)?;
         begin_spans(tx, user.user_id)
     };

@@ -153,7 +153,7 @@ pub fn is_current(connection: &Connection, user_id: UserId, verified_hash: Optio
 /// requested with them ([`logins::end_all`]), and notifies them.
 pub fn set(tx: &mut Tx<'_>, user: &UserRow, hash: &str, by: PasswordSetBy) -> ApiResult<()> {
     users::set_password(tx, user.user_id, hash)?;
-    delete_reset(tx, user.user_id)?;
+    delete_resets(tx, user.user_id)?;
     let lost_addresses = logins::end_all(tx, user.user_id)?;
     logins::known::forget(tx, user.user_id)?;
     tx.audit(Entry::new(Action::PasswordSet, user.user_id))?;
@@ -164,7 +164,7 @@ pub fn set(tx: &mut Tx<'_>, user: &UserRow, hash: &str, by: PasswordSetBy) -> Ap
 /// requested with them ([`logins::end_others`]), and notifies them.
 pub fn change_own(tx: &mut Tx<'_>, caller: &Caller, hash: &str) -> ApiResult<()> {
     users::set_password(tx, caller.user_id, hash)?;
-    delete_reset(tx, caller.user_id)?;
+    delete_resets(tx, caller.user_id)?;
     let lost_addresses = logins::end_others(tx, caller)?;
     logins::known::forget(tx, caller.user_id)?;
     tx.audit(Entry::new(Action::PasswordSet, caller.user_id))?;
@@ -178,19 +178,13 @@ pub fn end_unproven(tx: &Tx<'_>, user_id: UserId) -> ApiResult<()> {
         users::delete_password(tx, user_id)?;
         tx.audit(Entry::new(Action::PasswordDeleted, user_id))?;
     }
-    delete_reset(tx, user_id)?;
+    delete_resets(tx, user_id)?;
     logins::end_all(tx, user_id)?;
     logins::known::forget(tx, user_id)
 }
 
-/// Ends the link that sets a user's password, as required by every change of the password, role or activity: a link of another
-/// time may be in wrong hands. The links that the user made for others end with all keys and sessions.
-pub fn delete_reset(tx: &Tx<'_>, user_id: UserId) -> rusqlite::Result<()> {
-    tx.execute_cached("DELETE FROM password_reset WHERE user_id = ?1", [user_id])
-}
-
-/// Ends the link that sets a user's password, and the links that the user made for others. Required by changes that do not end all
-/// keys and sessions with [`logins::end_all`].
+/// Ends the link that sets a user's password, and the links that the user made for others, as required by every change of the
+/// password, role or activity: a link of another time may be in wrong hands.
 pub fn delete_resets(tx: &Tx<'_>, user_id: UserId) -> rusqlite::Result<()> {
     tx.execute_cached("DELETE FROM password_reset WHERE user_id = ?1 OR created_by = ?1", [user_id])
 }
