@@ -564,8 +564,8 @@ impl<'a> Importer<'a> {
                 && self.newest.has_messages(channel.stream_id)
         });
         let count = unreadable.count() as u64;
-        let why = "no active person can read their messages; name some in the archive, and import it again";
-        self.leave_out("subscribers of private channels", count, why);
+        let why = "no person can read their messages; add subscribers to the archive, and import it again";
+        self.leave_out("private channels without active subscribers", count, why);
     }
 
     /// Writes what is left, and the receivers of all messages.

@@ -290,8 +290,8 @@ fn messages_that_no_person_can_read_are_reported() {
     for (what, why) in [
         ("folders of messages", "no list of the archive names their conversations"),
         (
-            "subscribers of private channels",
-            "no active person can read their messages; name some in the archive, and import it again",
+            "private channels without active subscribers",
+            "no person can read their messages; add subscribers to the archive, and import it again",
         ),
     ] {
         assert!(left.contains(&json!({"what": what, "count": 1, "why": why})), "{report}");
