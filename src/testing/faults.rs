@@ -67,8 +67,8 @@ pub struct Fault {
     /// Sends the response slowly, in bytes per second.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes_per_second: Option<u32>,
-    /// Number of requests to which it has happened, in lists of faults.
-    #[serde(default, skip_deserializing)]
+    /// Number of requests to which it has happened, in lists of faults. It begins at 0 when the fault is added.
+    #[serde(default)]
     pub fired: u64,
 }
 
@@ -354,9 +354,9 @@ pub async fn in_memory(
 pub struct Faults(Mutex<Vec<Fault>>);
 
 impl Faults {
-    /// Adds a fault.
+    /// Adds a fault, which has not happened yet.
     pub fn add(&self, fault: Fault) {
-        self.0.lock().push(fault);
+        self.0.lock().push(Fault { fired: 0, ..fault });
     }
 
     /// Removes all faults.

@@ -47,6 +47,11 @@ async fn faults_refuse_delay_and_cut_off() {
     let left = server.control("GET", "/faults", Value::Null).await;
     assert_eq!([&left["faults"][0]["fired"], &left["faults"][1]["fired"]], [1, 0]);
     server.control("DELETE", "/faults", Value::Null).await;
+    // A listed fault can be added again, and begins anew.
+    fault(left["faults"][0].clone()).await;
+    let again = server.control("GET", "/faults", Value::Null).await;
+    assert_eq!((&again["faults"][0]["status"], &again["faults"][0]["fired"]), (&json!(502), &json!(0)));
+    server.control("DELETE", "/faults", Value::Null).await;
     fault(json!({"status": 500, "headers": {"X-Request-Id": "7"}})).await;
     let error = server.request(Method::GET, "/users/me", IAGO).send().await.unwrap();
     assert_eq!((error.status().as_u16(), &error.headers()["x-request-id"]), (500, &"7".parse().unwrap()));
