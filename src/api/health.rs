@@ -5,6 +5,7 @@ use crate::app::{App, SeenProbe};
 use crate::http::{ANYONE, Anyone, ApiError, ApiResult, Call, Reply, Route};
 use hyper::Method;
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 use std::time::Duration;
 
 pub const RESOURCE: Resource = Resource { name: "health", routes, ..Resource::EMPTY };
@@ -14,6 +15,8 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The disk has less than this left: SQLite soon cannot commit.
 const MIN_FREE_BYTES: u64 = 16 << 20;
+
+const UNREADABLE: &str = "The database cannot be read.";
 
 fn routes() -> Vec<Route> {
     // A raw body for the headers, which the probe of `teamchat doctor` looks at.
@@ -60,26 +63,32 @@ fn note_probe(call: &Call<Anyone>, token: &str) {
     probe.seen = Some(SeenProbe { client, is_proxied, forwarded_for: lines.join(", ") });
 }
 
-async fn problem(app: &App) -> Option<String> {
-    if let Err(error) = app.writer.check_file() {
-        tracing::warn!(%error, "the database file is not usable");
-        return Some("The database file is gone, or another one is in its place.".to_owned());
-    }
-    if app.writer.free_space().is_some_and(|free| free < MIN_FREE_BYTES) {
-        return Some("The disk is full.".to_owned());
-    }
+async fn problem(app: &App) -> Option<&'static str> {
+    let (writer, readers) = (app.writer.clone(), Arc::clone(&app.readers));
+    // On a thread of its own: each of these blocks its thread for as long as the disk hangs.
+    let examined = app.pools.health.run(None, move || {
+        if let Err(error) = writer.check_file() {
+            tracing::warn!(%error, "the database file is not usable");
+            return Err("The database file is gone, or another one is in its place.");
+        }
+        if writer.free_space().is_some_and(|free| free < MIN_FREE_BYTES) {
+            return Err("The disk is full.");
+        }
+        let read = readers.read_now(|snapshot| -> ApiResult<i64> {
+            Ok(snapshot.query_row("SELECT count(*) FROM realm", (), |row| row.get(0))?)
+        });
+        Ok(read.is_ok())
+    });
+    let is_readable = match examined.await {
+        Ok(Ok(is_readable)) => is_readable,
+        Ok(Err(problem)) => return Some(problem),
+        Err(_) => return Some(UNREADABLE),
+    };
     let written = app.writer.check_commit();
     if !matches!(tokio::time::timeout(PATIENCE, written).await, Ok(Ok(()))) {
-        return Some("The database cannot be changed.".to_owned());
+        return Some("The database cannot be changed.");
     }
-    // On a thread of its own: a read blocks its thread for as long as the disk hangs.
-    let read = app.read_in(&app.pools.health, None, |snapshot| {
-        Ok(snapshot.query_row("SELECT count(*) FROM realm", (), |row| row.get::<_, i64>(0))?)
-    });
-    if read.await.is_err() {
-        return Some("The database cannot be read.".to_owned());
-    }
-    None
+    (!is_readable).then_some(UNREADABLE)
 }
 
 fn warnings(app: &App) -> Vec<&'static str> {

@@ -57,6 +57,11 @@ async fn health_names_what_the_disk_refuses() {
     assert!(hanging.0 == 503 && expected.contains(&hanging.1.as_str()), "{hanging:?}");
     disk.heal();
     while health(&server).await.0 != 200 {}
+
+    disk.fail("stall", 0, EIO);
+    assert_eq!(health(&server).await, (503, "The database cannot be read.".to_owned()));
+    disk.heal();
+    while health(&server).await.0 != 200 {}
 }
 
 /// Runs `doctor`, and returns the level and the texts of one test.

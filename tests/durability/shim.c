@@ -10,6 +10,7 @@
  *                    lie                           a sync succeeds and does nothing
  *                    hang                          reading waits
  *                    flip                          reading changes a bit
+ *                    stall                         asking for the space left waits, with a processor of 64 bits
  *                  Of two kinds, ERRNO is an answer about file systems. They need a processor with 64 bits.
  *                    free                          the space left, in MiB
  *                    type                          the kind, as in statfs(2)
@@ -226,6 +227,7 @@ static void answer_statfs(int number, siginfo_t *info, void *context) {
     (void)number;
     (void)info;
     int before = errno;
+    while (fails("stall")) usleep(1000);
     mcontext_t *registers = &((ucontext_t *)context)->uc_mcontext;
     struct statfs *found = (struct statfs *)registers->SECOND;
     long result = syscall(SYS_statfs, registers->FIRST, found, OWN);
