@@ -177,7 +177,10 @@ pub enum OpenError {
         path: PathBuf,
     },
     /// The file does not exist, and the command does not create one.
-    #[error("{path} does not exist; `teamchat serve` and `teamchat user create` create a new database")]
+    #[error(
+        "{path} does not exist; `teamchat serve`, `teamchat user create`, `teamchat import` and `teamchat restore` create a \
+         new database"
+    )]
     Missing {
         /// The path of the database file.
         path: PathBuf,

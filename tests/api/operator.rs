@@ -342,7 +342,9 @@ async fn commands_refuse_a_missing_file() {
         let said = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
         let code = if matches!(arguments[0], "check" | "doctor") { 2 } else { 1 };
         assert_eq!(output.status.code(), Some(code), "{arguments:?}: {said}");
-        assert!(said.contains("chat.sqlite does not exist; `teamchat serve`"), "{said}");
+        let expected = "chat.sqlite does not exist; `teamchat serve`, `teamchat user create`, `teamchat import` and `teamchat \
+                        restore` create a new database";
+        assert!(said.contains(expected), "{said}");
     }
     let error = refused(&folder.path().join("absent/chat.sqlite"), &["status"]);
     assert!(
