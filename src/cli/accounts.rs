@@ -33,7 +33,8 @@ pub(super) struct PasswordLinksCommand {
     /// Create links for all people, including those who have a password.
     #[arg(long, env = "TEAMCHAT_ALL", value_parser = BoolishValueParser::new())]
     all: bool,
-    /// Send the links by mail. Links of people with placeholder addresses are printed.
+    /// Send the links by mail. Links of people with placeholder addresses are printed. If not all of the emails can wait for the
+    /// mail server, none is sent: print the links instead, or ask people to use "Forgot your password?".
     #[arg(long, env = "TEAMCHAT_MAIL", value_parser = BoolishValueParser::new())]
     mail: bool,
     #[command(flatten)]
