@@ -110,6 +110,16 @@ describe("an invitation", () => {
     for (const [name, value] of [["full_name", "Dora"], ["email", "dora@example.com"], ["password", "correct horse"]]) await typeInto(dora, `#${name}`, value);
     await Promise.all([dora.waitForNavigation(), dora.keyboard.press("Enter")]);
     await untilText(dora, "h1", "Welcome, Dora");
+    // A command with flags is not broken, however wide the page is.
+    const lines = await onElement(dora, "main", (main) => {
+      const command = document.createRange();
+      command.selectNodeContents(main.querySelector("p code"));
+      return [310, 320, 330, 340, 350, 360, 370, 380, 390].map((width) => {
+        main.style.width = `${width}px`;
+        return command.getClientRects().length;
+      });
+    });
+    assert.deepEqual(lines, lines.map(() => 1));
     await clickText(dora, "a", "Start chatting");
     await dora.waitForSelector(".app");
     // Where nothing is unread, the page leads to the channels, and the only one is chosen for a message.
