@@ -83,10 +83,16 @@ function takeEarly(key) {
   return reply;
 }
 
-export const registerEarly = () => askEarly("register", post("/register", REGISTRATION));
+/** Aborts the registration that was asked for early. */
+const earlyRegistration = new AbortController();
+
+export const registerEarly = () => askEarly("register", post("/register", REGISTRATION, { signal: earlyRegistration.signal }));
 
 /** @param {AbortSignal} signal @returns {Promise<import("../../types/api.js").State>} */
-export const register = (signal) => takeEarly("register") ?? post("/register", REGISTRATION, { signal });
+export function register(signal) {
+  signal.addEventListener("abort", () => earlyRegistration.abort());
+  return takeEarly("register") ?? post("/register", REGISTRATION, { signal });
+}
 
 /** How many messages are fetched before and after an anchor. */
 const BEFORE = 60;

@@ -1,0 +1,41 @@
+/** Requests that are given up. No server, no browser. */
+
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { register, registerEarly } from "../../web/js/api/endpoints.js";
+
+/** Gives tests what a page has. */
+const inPage = async (parts, run) => {
+  const before = Object.fromEntries(["document", ...Object.keys(parts)].map((name) => [name, globalThis[name]]));
+  Object.assign(globalThis, { document: { cookie: "" }, ...parts });
+  try {
+    await run();
+  } finally {
+    Object.assign(globalThis, before);
+  }
+};
+
+describe("a registration that was asked for early", () => {
+  it("is given up as another one is", async () => {
+    const asked = [];
+    const fetch = (path, { signal }) => {
+      asked.push(path);
+      return new Promise((_, reject) => {
+        signal?.addEventListener("abort", () => reject(signal.reason));
+        // Without a signal, the request ends in another way.
+        setTimeout(() => reject(new Error("not given up")));
+      });
+    };
+    await inPage({ fetch }, async () => {
+      registerEarly();
+      for (const count of [1, 2]) {
+        const given = new AbortController();
+        const reply = register(given.signal);
+        given.abort();
+        await assert.rejects(reply, { name: "AbortError" });
+        assert.equal(asked.length, count);
+      }
+    });
+    assert.deepEqual(asked, ["/json/register", "/json/register"]);
+  });
+});
