@@ -1,8 +1,11 @@
 /** Requests that are given up. No server, no browser. */
 
 import assert from "node:assert/strict";
+import { getEventListeners } from "node:events";
 import { describe, it } from "node:test";
+import { sessionEnd } from "../../web/js/api/client.js";
 import { register, registerEarly } from "../../web/js/api/endpoints.js";
+import { upload } from "../../web/js/api/upload.js";
 
 /** Gives tests what a page has. */
 const inPage = async (parts, run) => {
@@ -37,5 +40,28 @@ describe("a registration that was asked for early", () => {
       }
     });
     assert.deepEqual(asked, ["/json/register", "/json/register"]);
+  });
+});
+
+describe("an upload", () => {
+  it("that is cancelled before it is sent leaves nothing behind", async () => {
+    /** One that was not sent has no end when it is aborted. */
+    class XMLHttpRequest {
+      upload = {};
+      open() {}
+      setRequestHeader() {}
+      send() {
+        throw new Error("sent");
+      }
+      abort() {}
+    }
+    await inPage({ XMLHttpRequest }, async () => {
+      const before = getEventListeners(sessionEnd, "abort").length;
+      const { done, cancel } = upload(new Blob(["text"]));
+      assert.equal(getEventListeners(sessionEnd, "abort").length, before + 1);
+      cancel();
+      await assert.rejects(done, { name: "AbortError" });
+      assert.equal(getEventListeners(sessionEnd, "abort").length, before);
+    });
   });
 });

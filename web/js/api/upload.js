@@ -23,7 +23,8 @@ export function upload(file, onProgress, { path = "/user_uploads", method = "POS
     xhr.onload = () => (xhr.status === 200 ? resolve(xhr.response) : reject(new ApiError(xhr.status, xhr.response ?? {})));
     xhr.onerror = () => reject(new ApiError(0, { code: "NETWORK", msg: t("The server cannot be reached.") }));
     xhr.onloadend = () => sessionEnd.removeEventListener("abort", abort);
-    sessionEnd.addEventListener("abort", abort);
+    // What was not sent yet has no end when it is cancelled.
+    sessionEnd.addEventListener("abort", abort, { signal: cancelled.signal });
     cancelled.signal.addEventListener("abort", () => {
       abort();
       reject(new DOMException("cancelled", "AbortError"));
