@@ -67,6 +67,32 @@ describe("a language of the settings", () => {
     await untilText(page, "dialog h2", "Settings");
   });
 
+  it("keeps its words for notifications while the page cannot load them", async () => {
+    await setLanguage("Bob", "de");
+    const page = await as("Bob");
+    const keptWords = () => page.evaluate(async () => {
+      const kept = await Promise.all((await caches.keys()).map(async (name) => (await caches.open(name)).keys()));
+      return kept.flat().map(({ url }) => url.split("/words/")[1]).filter(Boolean);
+    });
+    await eventually(async () => assert.deepEqual(await keptWords(), ["de.json"]));
+    await page.evaluateOnNewDocument(() => {
+      const { fetch } = window;
+      window.fetch = (url, options) => (String(url).includes("/words/") ? Promise.reject(new TypeError("no connection")) : fetch(url, options));
+      Cache.prototype.add = async () => {
+        window.hasAsked = true;
+        throw new TypeError("no connection");
+      };
+    });
+    await page.reload();
+    await untilText(page, ".sidebar", "Inbox");
+    await until(page, () => window.hasAsked === true);
+    assert.deepEqual(await keptWords(), ["de.json"]);
+    await setLanguage("Bob", "fr");
+    await until(page, () => document.documentElement.lang === "fr" && window.hasAsked === true);
+    assert.deepEqual(await keptWords(), ["de.json"]);
+    await setLanguage("Bob", "en");
+  });
+
   it("is offered exactly where there is a catalogue", async () => {
     const page = await as("Bob", "#settings/profile");
     const offered = await onField(page, "Language", (control) => [...control.options].map(({ value, text }) => `${value} ${text}`));

@@ -7,7 +7,7 @@ import { catalogueUrl, csrfToken, whenLoggedOut } from "./api/client.js";
 import * as api from "./api/endpoints.js";
 import { parseUrl } from "./lib/parse.js";
 import { effect } from "./lib/signal.js";
-import { languageInUse, t } from "./lib/words.js";
+import { bestLanguage, t } from "./lib/words.js";
 import { isActive, returnInput, tabs, takeInput, watchLifecycle } from "./platform/lifecycle.js";
 import { bridge } from "./platform/notifications.js";
 import { go } from "./platform/router.js";
@@ -113,7 +113,7 @@ async function start() {
   setTimeout(() => [loadOverviews, loadOnDemand, loadOverlays, showIcon, ...ofUsers].forEach(whenConnected), REST);
   if (session.store.isVisitor) return;
   startPresence();
-  registerWorker(catalogueUrl(languageInUse()));
+  registerWorker(catalogueUrl(bestLanguage([language()])));
   void takeShared().then(async (shared) => {
     if (!shared) return;
     app.composer.open({ type: "stream", to: [], topic: "" }, { content: shared.text });

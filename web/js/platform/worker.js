@@ -6,7 +6,7 @@
 import { decodeComponent, parseUrl } from "../lib/parse.js";
 import { go } from "./router.js";
 
-/** @param {string | null} words The file with the words of this page, which is kept beside the files that the page names. */
+/** @param {string | null} words The file with the words of the user's language, which is kept beside the files that the page names. */
 export function registerWorker(words) {
   if (!("serviceWorker" in navigator) || !window.isSecureContext) return;
   /** @type {any} */
@@ -19,15 +19,16 @@ export function registerWorker(words) {
   void navigator.serviceWorker.ready.then(() => keepWords(words)).catch(() => {});
 }
 
-/** Keeps the words of this page, and those of no other language: the service worker takes its text from them.
+/** Keeps the words of a language, and those of no other one: the service worker takes its text from them. If they cannot be loaded,
+ * those that are kept stay.
  * @param {string | null} words */
 async function keepWords(words) {
   const cache = await caches.open("/static/HASH/");
+  if (words) await cache.add(words);
   for (const kept of await cache.keys()) {
     const pathname = parseUrl(kept.url)?.pathname;
     if (pathname?.startsWith("/static/HASH/words/") && pathname !== words) await cache.delete(kept);
   }
-  if (words) await cache.add(words);
 }
 
 /** The cache in which the service worker puts what other programs share. */
