@@ -365,6 +365,19 @@ describe("messages", () => {
     await until(ada, () => document.querySelector(".header__topic").textContent === "bees" && !document.querySelector("dialog"));
   });
 
+  it("are gone from a topic that is renamed, which is said", async () => {
+    const { id } = await bench.server.send("Bob", "general", "brief", "Never mind");
+    const ada = await as("Ada", await at("general", "brief"));
+    await untilText(ada, ".message-row", "Never mind");
+    await clickButton(ada, "Actions on the topic");
+    await clickText(ada, "[role=menu] [role=menuitem]", "Rename");
+    await onElement(ada, "dialog [aria-label='Rename topic']", (input) => { input.value = "lasting"; });
+    await bench.server.call("Ada", "DELETE", `/messages/${id}`);
+    await clickText(ada, "dialog button[type=submit]", "Rename");
+    await untilToast(ada, "There are no messages in this topic.");
+    await untilEqual(ada, "dialog[open] [aria-label='Rename topic']", (input) => input.value, "lasting");
+  });
+
   it("move to another topic, are marked as unread, and show who has read them", async () => {
     const first = await bench.server.send("Bob", "general", "here", "One");
     const second = await bench.server.send("Bob", "general", "here", "Two");

@@ -34,16 +34,23 @@ export async function setTopicPolicy(app, streamId, topic, policy) {
     session.tell(words[policy], { label: t("Undo"), run: () => void undo() });
 }
 
-/** Some message of a topic, by which the whole topic is moved. @param {App} app @param {number} streamId @param {string} topic */
+/** Some message of a topic. Null if it has none, undefined if that is not known. @param {App} app @param {number} streamId @param {string} topic */
 async function someMessage({ session }, streamId, topic) {
   const narrow = topicTerms(streamId, topic);
   const reply = await session.attempt(getMessages({ narrow, anchor: "newest", num_before: 1, num_after: 0 }));
-  return reply?.messages[0];
+  return reply && (reply.messages[0] ?? null);
+}
+
+/** A message of a topic by which the whole topic is changed. Says why, if there is none. @param {App} app @param {number} streamId @param {string} topic */
+async function messageToChange(app, streamId, topic) {
+  const message = await someMessage(app, streamId, topic);
+  if (message === null) app.session.tellError(t("There are no messages in this topic. If it had some, they were moved or deleted."));
+  return message ?? undefined;
 }
 
 /** @param {App} app @param {number} streamId @param {string} topic */
 async function moveTopic(app, streamId, topic) {
-  const message = await someMessage(app, streamId, topic);
+  const message = await messageToChange(app, streamId, topic);
   if (message) (await import("./move_dialog.js")).showMove(app, message, "change_all");
 }
 
@@ -64,7 +71,7 @@ async function copyTopicLink(app, streamId, topic) {
 
 /** @param {App} app @param {number} streamId @param {string} topic */
 export async function toggleResolved(app, streamId, topic) {
-  const message = await someMessage(app, streamId, topic);
+  const message = await messageToChange(app, streamId, topic);
   if (!message) return;
   const change = { topic: toggledResolved(topic), propagate_mode: "change_all", send_notification_to_old_thread: false };
   await app.session.attempt(updateMessage(message.id, change));
@@ -74,7 +81,7 @@ export async function toggleResolved(app, streamId, topic) {
 async function renameTopic(app, streamId, topic) {
   const save = async (/** @type {string} */ next) => {
     if (next === topic) return null;
-    const message = await someMessage(app, streamId, topic);
+    const message = await messageToChange(app, streamId, topic);
     const change = {
       topic: next,
       propagate_mode: "change_all",
