@@ -189,6 +189,31 @@ describe("an upload whose connection breaks", () => {
     await clickText(ada, ".editor__uploads button", "Try again");
     await until(ada, () => document.querySelector(".composer .editor__text").value.includes("/user_uploads/") && !document.querySelector(".editor__uploads > *"));
   });
+
+  it("is not cancelled by the key that sends it again", async () => {
+    const path = join(tmpdir(), `teamchat-web-again-${process.pid}.txt`);
+    writeFileSync(path, "text");
+    const ada = await as("Ada", await at("general", "again"));
+    await ada.waitForSelector(".composer .editor__text", { visible: true });
+    // The first one fails, and the second one does not end.
+    await ada.evaluate(() => {
+      window.sent = 0;
+      XMLHttpRequest.prototype.send = function fail() {
+        window.sent += 1;
+        if (window.sent === 1) this.dispatchEvent(new ProgressEvent("error"));
+      };
+    });
+    const input = await ada.waitForSelector(".composer input[type=file]");
+    await input.uploadFile(path);
+    await untilToast(ada, "The server cannot be reached.");
+    await pressOn(ada, ".composer .editor__uploads .button", "Enter");
+    await until(ada, () => window.sent === 2);
+    await ada.keyboard.press("Enter");
+    assert.equal(await onElement(ada, ".composer .editor__uploads .button", (button) => document.activeElement === button), true);
+    assert.equal(await ada.evaluate(() => window.sent), 2);
+    await click(ada, ".composer .editor__uploads .icon-button");
+    await until(ada, () => document.querySelector(".composer .editor__text").value.trim() === "" && !document.querySelector(".editor__uploads > *"));
+  });
 });
 
 describe("later", () => {

@@ -10,7 +10,7 @@ import { placeOf } from "../lib/text_edits_on_demand.js";
 import { t } from "../lib/words.js";
 import { tabs } from "../platform/lifecycle.js";
 import { isRefused } from "./load_state.js";
-import { button, keepFocus } from "./parts.js";
+import { button } from "./parts.js";
 
 /** @typedef {import("../../types/app.js").App} App */
 /** @typedef {{ host: HTMLElement, textarea: HTMLTextAreaElement, insert: (text: string) => void, changed: () => void }} Box Where the progress is
@@ -109,22 +109,25 @@ function startUpload(app, file, box) {
     row.remove();
   }
 
-  function start() {
-    keepFocus(row, () => again.remove());
+  async function start() {
+    // It keeps the focus, and does nothing: on the next button, an Enter that is held down would cancel.
+    again.setAttribute("aria-disabled", "true");
     running = upload(file, (fraction) => {
       progress.value = fraction;
     });
-    running.done.then(({ url, filename }) => end(`[${(filename ?? name).replace(/[[\]]/g, "")}](${url ?? ""})`), failed);
+    await running.done.then(({ url, filename }) => end(`[${(filename ?? name).replace(/[[\]]/g, "")}](${url ?? ""})`), failed);
   }
 
   /** @param {Error} error */
   function failed(error) {
     if (error.name === "AbortError") return;
     app.session.tellError(`${name}: ${error.message}`);
-    if (isRefused(error)) end("");
-    else progress.after(again);
+    if (isRefused(error)) return end("");
+    again.removeAttribute("aria-disabled");
+    // An element that is put in its place again loses the focus.
+    if (!again.isConnected) progress.after(again);
   }
 
   box.host.append(row);
-  start();
+  void start();
 }
