@@ -37,6 +37,8 @@ const PATIENCE: Duration = Duration::from_secs(300);
 const WINDOW: Duration = Duration::from_secs(2);
 /// Sends beside the work start this far apart, however long they take.
 const SEND_EVERY: Duration = Duration::from_millis(20);
+/// Connections that send in turns.
+const SENDERS: u32 = 8;
 /// The same for requests of `/health`.
 const PROBE_EVERY: Duration = Duration::from_millis(100);
 /// The most milliseconds of 99 of 100 sends beside the work.
@@ -137,20 +139,32 @@ async fn until_ended(
     }
 }
 
-/// Sends a message at regular times until the work is over. Returns when each was due, and the microseconds from then to its
-/// answer.
+/// Sends a message at regular times until the work is over, on several connections in turns, so that a slow send does not delay the
+/// next ones. Returns when each was due, and the microseconds from then to its answer.
 async fn send_steadily(
     address: SocketAddr,
     send: &MakeRequest,
     is_over: &Cell<bool>,
 ) -> Outcome<Vec<(Instant, u32)>> {
+    let first = Instant::now();
+    let senders = (0..SENDERS).map(|sender| send_on_one(address, send, is_over, first, sender));
+    Ok(futures_util::future::try_join_all(senders).await?.concat())
+}
+
+async fn send_on_one(
+    address: SocketAddr,
+    send: &MakeRequest,
+    is_over: &Cell<bool>,
+    first: Instant,
+    sender: u32,
+) -> Outcome<Vec<(Instant, u32)>> {
     let mut connection = Connection::open(address).await?;
-    let mut times = tokio::time::interval(SEND_EVERY);
+    let mut times = tokio::time::interval_at(first + SEND_EVERY * sender, SEND_EVERY * SENDERS);
     let (mut request, mut sends) = (Vec::new(), Vec::new());
     while !is_over.get() {
         let due = times.tick().await;
         request.clear();
-        send(sends.len() as u64, &mut request);
+        send(u64::from(sender) << 32 | sends.len() as u64, &mut request);
         check(&connection.exchange(&request).await?)?;
         sends.push((due, u32::try_from(due.elapsed().as_micros()).unwrap_or(u32::MAX)));
     }
