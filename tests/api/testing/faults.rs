@@ -47,7 +47,7 @@ async fn faults_refuse_delay_and_cut_off() {
     let left = server.control("GET", "/faults", Value::Null).await;
     assert_eq!([&left["faults"][0]["fired"], &left["faults"][1]["fired"]], [1, 0]);
     server.control("DELETE", "/faults", Value::Null).await;
-    // A listed fault can be added again, and begins anew.
+    // A listed fault can be added again, and begins again.
     fault(left["faults"][0].clone()).await;
     let again = server.control("GET", "/faults", Value::Null).await;
     assert_eq!((&again["faults"][0]["status"], &again["faults"][0]["fired"]), (&json!(502), &json!(0)));
