@@ -223,7 +223,7 @@ impl Query {
     }
 }
 
-/// `GET /requests`: the requests that match; with `wait`, as soon as there are enough, and whether the time ran out.
+/// `GET /requests`: the requests that match; with `wait`, as soon as there are enough, and whether they are fewer.
 async fn requests(double: &Double, mut query: Query) -> ApiResult<Value> {
     let wait = query.number("wait", 1e9)?;
     let timeout = query.number("timeout", MAX_WAIT)?;
@@ -236,8 +236,9 @@ async fn requests(double: &Double, mut query: Query) -> ApiResult<Value> {
     query.finish()?;
     let log = &double.monitor.requests;
     let Some(count) = wait else { return Ok(json!({ "requests": log.list(&filter) })) };
-    let (list, timed_out) = log.wait(&filter, count as usize, timeout.map(Duration::from_secs_f64)).await;
-    Ok(json!({ "requests": list, "timed_out": timed_out }))
+    let count = count as usize;
+    let list = log.wait(&filter, count, timeout.map(Duration::from_secs_f64)).await;
+    Ok(json!({ "requests": list, "timed_out": list.len() < count }))
 }
 
 /// `PUT /clock`.

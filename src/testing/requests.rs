@@ -227,13 +227,13 @@ impl RequestLog {
             .collect()
     }
 
-    /// Waits until at least `count` requests match. Returns all that do, and true if it took too long, so that they are fewer.
+    /// Waits until at least `count` requests match, and returns all that do; fewer if it takes too long.
     pub async fn wait(
         &self,
         filter: &RequestFilter,
         count: usize,
         timeout: Option<Duration>,
-    ) -> (Vec<RecordedRequest>, bool) {
+    ) -> Vec<RecordedRequest> {
         let mut changed = self.changed.subscribe();
         let waiting = async {
             loop {
@@ -241,12 +241,12 @@ impl RequestLog {
                 let list = self.list(filter);
                 // The sender is in `self`.
                 if list.len() >= count || changed.changed().await.is_err() {
-                    return (list, false);
+                    return list;
                 }
             }
         };
         let waited = tokio::time::timeout(timeout.unwrap_or(DEFAULT_TIMEOUT), waiting).await;
-        waited.unwrap_or_else(|_| (self.list(filter), true))
+        waited.unwrap_or_else(|_| self.list(filter))
     }
 }
 

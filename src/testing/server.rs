@@ -155,7 +155,7 @@ impl TestServer {
         timeout: Duration,
     ) -> Result<Vec<RecordedRequest>, TestError> {
         self.on(move |double| async move {
-            ok(double.monitor.requests.wait(&filter, count, Some(timeout)).await.0)
+            ok(double.monitor.requests.wait(&filter, count, Some(timeout)).await)
         })
         .await
     }
