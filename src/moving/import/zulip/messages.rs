@@ -1,5 +1,5 @@
 //! Messages, with their receivers. Each file is read twice: first the rows of its receivers, which are short, then the
-//! messages themselves.
+//! messages themselves. If the archive has files, all are read once before, for the hosts of links to these files.
 
 use crate::domain::access;
 use crate::domain::files::by_path_id;
