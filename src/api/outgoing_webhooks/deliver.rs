@@ -18,6 +18,7 @@ use crate::domain::messages::webhook_queue;
 use crate::domain::messages::webhook_queue::QueuedRow;
 use crate::domain::messages::widget::Widget;
 use crate::domain::notices::bots::notify_owner;
+use crate::domain::notices::mention;
 use crate::domain::rendering::{on_snapshot, render_for};
 use crate::domain::rows::user::UserRow;
 use crate::domain::{access, bots, messages, rows};
@@ -252,7 +253,7 @@ async fn fail(app: &App, row: QueuedRow, prepared: Prepared, report: Report) -> 
             let url = Location::of(tx, &prepared.message)?;
             notify_owner(tx, &prepared.caller, prepared.message.sender_id, |bot, language| {
                 let message = Words::default().link(language.t("A message"), url.url());
-                let bot = Words::default().user(bot.user_id.0, &bot.full_name);
+                let bot = mention(bot);
                 let text = language.t("{message} to your bot {bot} triggered an outgoing webhook.");
                 reasons.after(language, Words::filled(text, &[("message", message), ("bot", bot)]))
             })?;
