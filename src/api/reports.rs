@@ -7,7 +7,7 @@ use crate::domain::messages::destination::Destination;
 use crate::domain::messages::markup::{Location, enumerated, framed, mentions_of_others, silent_mention};
 use crate::domain::messages::record::MessageRow;
 use crate::domain::messages::viewer::MessageViewer;
-use crate::domain::notices::{BotMessage, budget, common_language};
+use crate::domain::notices::{BotMessage, budget};
 use crate::domain::rows::channel::{StreamRow, TopicsPolicy};
 use crate::domain::{realm, rows};
 use crate::http::params::BoundedText;
@@ -115,7 +115,7 @@ fn destination(connection: &Connection, stream: StreamRow, message: &MessageRow)
     let topic = if stream.topics_policy == TopicsPolicy::EmptyTopicOnly {
         String::new()
     } else {
-        let text = common_language(connection)?.t("{name} moderation");
+        let text = realm::common_language(connection)?.t("{name} moderation");
         fill(text, &[("name", &message.sender_full_name)])
     };
     // A topic that would be too long is cut, as everywhere.
@@ -131,7 +131,7 @@ fn text(
     report_type: ReportType,
     description: &str,
 ) -> ApiResult<String> {
-    let language = common_language(connection)?;
+    let language = realm::common_language(connection)?;
     let reporter = rows::user::existing(connection, caller.user_id)?;
     let reporter = silent_mention(&reporter.full_name, reporter.user_id);
     let sender = silent_mention(&message.sender_full_name, message.sender_id);

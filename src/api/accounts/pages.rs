@@ -1,6 +1,6 @@
 //! Parts of the pages.
 
-use crate::domain::{mail, notices};
+use crate::domain::{mail, realm};
 use crate::http::{ApiError, ApiResult, OtherReply, Reply, RequestInfo, page};
 use crate::types::Language;
 use rusqlite::Connection;
@@ -9,7 +9,7 @@ use rusqlite::Connection;
 pub fn language_of(connection: &Connection, info: &RequestInfo) -> ApiResult<Language> {
     match info.language {
         Some(language) => Ok(language),
-        None => notices::common_language(connection),
+        None => realm::common_language(connection),
     }
 }
 

@@ -7,7 +7,7 @@ use crate::domain::channel_commands::subscribe::SubscribeResult;
 use crate::domain::channel_commands::{create_channel, subscribe};
 use crate::domain::limits::{MAX_STREAM_DESCRIPTION_LENGTH, organization};
 use crate::domain::subscriptions::{members, principals};
-use crate::domain::{channels, notices, rows};
+use crate::domain::{channels, notices, realm, rows};
 use crate::http::params::BoundedText;
 use crate::http::{ApiError, ApiResult, Call, Caller, Params2, Reply, User};
 use crate::store::Tx;
@@ -80,7 +80,7 @@ fn create_one(
     let mut parts = Parts::split(&subscribers, 1);
     subscribe::subscribe_users(tx, &created, &parts.take_first(), &HashMap::new())?;
     let by = notices::name_of(tx, caller)?;
-    let mut notices = vec![notices::channels::created(notices::common_language(tx)?, stream, &by)];
+    let mut notices = vec![notices::channels::created(realm::common_language(tx)?, stream, &by)];
     if params.announce {
         notices.extend(notices::channels::announced(tx, &created, &by)?);
     }

@@ -100,7 +100,7 @@ fn update_channel(
         tx,
         Scope::Channel(&old),
         |tx| {
-            let language = notices::common_language(tx)?;
+            let language = realm::common_language(tx)?;
             let (updates, notices) = (Vec::new(), Vec::new());
             let mut change = ChannelChange { old: &old, new: old.clone(), by, language, updates, notices };
             change.set_privacy(privacy);

@@ -12,7 +12,7 @@ use crate::domain::messages::viewer::MessageViewer;
 use crate::domain::notifications::mailed;
 use crate::domain::realm::settings::MESSAGE_CONTENT_ALLOWED_IN_EMAIL_NOTIFICATIONS;
 use crate::domain::user_settings::{ENABLE_DIGEST_EMAILS, MESSAGE_CONTENT_IN_EMAIL_NOTIFICATIONS};
-use crate::domain::{mail, messages, notices, realm, rows, subscriptions};
+use crate::domain::{mail, messages, realm, rows, subscriptions, user_settings};
 use crate::error::ApiResult;
 use crate::types::{Language, MessageId, StreamId, UserId, fill};
 use rusqlite::Connection;
@@ -49,7 +49,7 @@ pub fn compose(
     }
     let caller = rows::user::caller(connection, user_id)?;
     let ctx = Ctx::new(connection, &caller, now);
-    let language = notices::language_of(connection, user_id)?;
+    let language = user_settings::language_of(connection, user_id)?;
     let organization: String = realm::settings::NAME.get(connection)?;
     let writer = Writer {
         viewer: MessageViewer::new(ctx),

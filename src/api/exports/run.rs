@@ -9,6 +9,7 @@ use crate::domain::files;
 use crate::domain::files::blobs;
 use crate::domain::files::blobs::Incoming;
 use crate::domain::notices;
+use crate::domain::user_settings;
 use crate::error::{ApiError, ApiResult};
 use crate::store::Tx;
 use bytes::Bytes;
@@ -131,7 +132,7 @@ fn succeed(tx: &mut Tx<'_>, row: &ExportRow, content: &ArchiveContent, sha256: &
     sql::set_archive(tx, row.id, content, sha256, tx.now())?;
     emit_changed(tx)?;
     let user_id = row.acting_user_id;
-    let language = notices::language_of(tx, user_id)?;
+    let language = user_settings::language_of(tx, user_id)?;
     let link =
         Words::default().link(language.t("View and download exports"), "/#organization/data-exports-admin");
     let text = Words::filled(language.t("Your data export is complete. {link}."), &[("link", link)]);

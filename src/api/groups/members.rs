@@ -15,7 +15,7 @@ use crate::domain::limits::{
 use crate::domain::notices::channels::group_mention;
 use crate::domain::realm::user_ids::everyone;
 use crate::domain::visibility::Scope;
-use crate::domain::{groups, limits, notices, rows, visibility};
+use crate::domain::{groups, limits, notices, rows, user_settings, visibility};
 use crate::http::{ApiError, ApiResult, Caller, Reply, User};
 use crate::store::Tx;
 use crate::types::{GroupId, Language, UserId, distinct};
@@ -256,7 +256,7 @@ fn notify(
         let is_person = rows::user::by_id(tx, *user_id)?.is_some_and(|user| !user.is_bot());
         if *user_id != caller.user_id && is_person {
             let address = notices::direct_address(tx, *user_id)?;
-            let text = text(notices::language_of(tx, *user_id)?);
+            let text = text(user_settings::language_of(tx, *user_id)?);
             let words = Words::filled(text, &[("by", by.clone()), ("group", group_mention(group))]);
             notices::budget::send_caused(tx, caller.user_id, address, words.into())?;
         }

@@ -18,7 +18,7 @@ use crate::domain::notices::budget::{self, UsedUp};
 use crate::domain::notices::{direct_address, send_as_notification_bot};
 use crate::domain::realm::user_ids;
 use crate::domain::users::{emails, names};
-use crate::domain::{invites, mail, users};
+use crate::domain::{invites, mail, user_settings, users};
 use crate::http::{ApiError, ApiResult, Call, Caller, Params2, Reply, User};
 use crate::store::Tx;
 use crate::types::{SECONDS_PER_DAY, StreamId, UserId, random_key};
@@ -237,7 +237,7 @@ fn send_links(
     let link =
         |invite: &InviteRow| email(invite).words(": ").address(&invite.link(origin).unwrap_or_default());
     let links: Vec<Words> = invites.iter().map(link).collect();
-    let language = notices::language_of(tx, caller.user_id)?;
+    let language = user_settings::language_of(tx, caller.user_id)?;
     if caller.role.is_administrator() {
         let intro = Words::new(language.t(
             "This server does not send email. Please give each of these people their own invitation link:",
@@ -248,7 +248,7 @@ fn send_links(
     let (mut is_sent, mut refusal) = (false, None);
     for administrator in user_ids::administrator_ids(tx)?.iter().take(MAX_ADMINISTRATORS_TOLD) {
         let administrator = UserId(administrator.into());
-        let text = notices::language_of(tx, administrator)?.t(
+        let text = user_settings::language_of(tx, administrator)?.t(
             "{name} invites these people. This server does not send email: if you agree, please give each of them their \
              own invitation link:",
         );

@@ -11,7 +11,7 @@ use crate::domain::realm::bot_domain;
 use crate::domain::sign_up::{Unusable, find_invitation};
 use crate::domain::users::passwords;
 use crate::domain::users::passwords::OnBehalfOf;
-use crate::domain::{images, mail, notices, realm, rows};
+use crate::domain::{images, mail, realm, rows};
 use crate::http::page::{HTML, redirect};
 use crate::http::{Anyone, ApiResult, Call, OtherReply, Read, Reply, RequestInfo};
 use crate::oidc::Provider;
@@ -159,7 +159,7 @@ pub fn organization(connection: &Connection, info: &RequestInfo) -> ApiResult<vi
     let name = settings.value("name").as_str().unwrap_or_default().to_owned();
     let language = match info.language {
         Some(language) => language,
-        None => notices::common_language(connection)?,
+        None => realm::common_language(connection)?,
     };
     Ok(view::Organization { name, language, icon_url: images::realm::RealmImage::Icon.url(&settings) })
 }

@@ -19,7 +19,7 @@ use crate::domain::rows::user::UserRow;
 use crate::domain::user_settings::{
     MESSAGE_CONTENT_IN_EMAIL_NOTIFICATIONS, REALM_NAME_IN_EMAIL_NOTIFICATIONS_POLICY,
 };
-use crate::domain::{mail, messages, missed_messages, muted_users, notices, realm, rows};
+use crate::domain::{mail, messages, missed_messages, muted_users, realm, rows, user_settings};
 use crate::error::ApiResult;
 use crate::types::{Language, MessageId, RecipientId, StreamId, Topic, UserId, fill};
 use rusqlite::Connection;
@@ -150,7 +150,7 @@ pub fn compose(
     let Some((user, caller)) = reader(connection, user_id)? else { return Ok(None) };
     let Some(setup) = mail::setup(connection)? else { return Ok(None) };
     let ctx = Ctx::new(connection, &caller, now);
-    let language = notices::language_of(connection, user_id)?;
+    let language = user_settings::language_of(connection, user_id)?;
     let writer = Writer {
         viewer: MessageViewer::new(ctx),
         accessible: Accessible::to(connection, &caller)?,

@@ -20,7 +20,7 @@ use crate::domain::messages::row_reader::for_each_row;
 use crate::domain::messages::topic_sql;
 use crate::domain::messages::viewer::MessageViewer;
 use crate::domain::rows::channel::StreamRow;
-use crate::domain::{channels, images, messages, notices, realm, rows};
+use crate::domain::{channels, images, messages, realm, rows};
 use crate::http::params::NoParams;
 use crate::http::{
     ANYONE, Anyone, ApiError, ApiResult, Caller, OtherReply, Read, Reply, Route, VISITOR, Visitor, page,
@@ -224,7 +224,7 @@ fn organization(connection: &Connection) -> ApiResult<String> {
 
 /// The refusal of a page that does not exist, or that visitors may not see.
 fn missing(connection: &Connection) -> ApiError {
-    match notices::common_language(connection) {
+    match realm::common_language(connection) {
         Ok(language) => ApiError::not_found().with_page(page::not_found(language)),
         Err(error) => error,
     }
@@ -241,7 +241,7 @@ fn moved(path: &str) -> Reply {
 }
 
 fn respond(read: &Read<'_, Visitor>, page: &Page) -> ApiResult<Reply> {
-    let language = notices::common_language(read)?;
+    let language = realm::common_language(read)?;
     let is_found = read.app.options.search_engines;
     let icon = images::realm::RealmImage::Icon.url(&realm::settings::all(read)?);
     let body = view::write(page, language, &read.info.origin, &icon, is_found).into();

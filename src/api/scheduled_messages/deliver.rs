@@ -9,10 +9,9 @@ use crate::domain::files::references;
 use crate::domain::messages::create::{OutgoingMessage, send};
 use crate::domain::messages::destination;
 use crate::domain::messages::destination::Destination;
-use crate::domain::notices;
 use crate::domain::notices::{BotMessage, direct_address};
 use crate::domain::rendering::{on_snapshot, render_for};
-use crate::domain::{realm, rows};
+use crate::domain::{realm, rows, user_settings};
 use crate::http::{ApiError, ApiResult, Caller};
 use crate::scheduler;
 use crate::scheduler::DuePosition;
@@ -103,7 +102,7 @@ async fn fail(app: &App, mut row: ScheduledMessageRow, error: &ApiError) -> ApiR
     let time = Words::default().time(row.scheduled_delivery_timestamp);
     let notice = app.readers.read(|snapshot| {
         rows::user::caller(snapshot, row.sender_id)?;
-        let language = notices::language_of(snapshot, row.sender_id)?;
+        let language = user_settings::language_of(snapshot, row.sender_id)?;
         let text =
             language.t("The message you scheduled for {time} was not sent because of the following error:");
         let content = Composition::from(Words::filled(text, &[("time", time)]))

@@ -3,7 +3,7 @@
 use crate::api::sign_on::{cookie, next, view};
 use crate::app::App;
 use crate::auth::session;
-use crate::domain::notices;
+use crate::domain::realm;
 use crate::http::{Anyone, ApiError, ApiResult, Call, NotJson, Reply, RequestInfo, page};
 use crate::oidc::flows::{Ending, Pad, Purpose};
 use crate::oidc::{Failure, Provider};
@@ -86,7 +86,7 @@ pub fn not_found(app: &App, info: &RequestInfo) -> ApiError {
 pub async fn language(app: &App, info: &RequestInfo) -> ApiResult<Language> {
     match info.language {
         Some(language) => Ok(language),
-        None => app.readers.read(|snapshot| notices::common_language(snapshot)).await,
+        None => app.readers.read(|snapshot| realm::common_language(snapshot)).await,
     }
 }
 

@@ -15,7 +15,7 @@ use crate::domain::notices::channels::Notice;
 use crate::domain::rows::channel::StreamRow;
 use crate::domain::subscriptions::principals::Principals;
 use crate::domain::subscriptions::{members, principals};
-use crate::domain::{channels, limits, notices, rows, subscriptions};
+use crate::domain::{channels, limits, notices, realm, rows, subscriptions, user_settings};
 use crate::http::params::BoundedText;
 use crate::http::{ApiError, ApiResult, Call, Caller, Params2, Reply, User};
 use crate::store::Tx;
@@ -185,7 +185,7 @@ pub fn subscribe_to_channels(
     let mut parts = Parts::split(&user_ids, request.existing.len() + request.created.len());
     let (result, to_users) = request.subscribe(tx, caller, &parts.take_first())?;
     let by = notices::name_of(tx, caller)?;
-    let language = notices::common_language(tx)?;
+    let language = realm::common_language(tx)?;
     let mut notices: Vec<Notice> =
         request.created.iter().map(|stream| notices::channels::created(language, stream, &by)).collect();
     if params.announce {
@@ -271,7 +271,7 @@ impl Subscribing {
             let streams: Vec<_> =
                 self.existing.iter().filter(|stream| names.contains(&stream.name)).cloned().collect();
             if !streams.is_empty() {
-                let language = notices::language_of(tx, user_id)?;
+                let language = user_settings::language_of(tx, user_id)?;
                 notices.push(notices::channels::subscribed(language, user_id, &streams, &by));
             }
         }

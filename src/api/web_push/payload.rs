@@ -11,7 +11,7 @@ use crate::domain::messages::viewer::MessageViewer;
 use crate::domain::notifications::deciding::Notifiable;
 use crate::domain::notifications::mentions::smallest_group;
 use crate::domain::notifications::{PUSH, Trigger};
-use crate::domain::{messages, notices, realm, rows, user_settings};
+use crate::domain::{messages, realm, rows, user_settings};
 use crate::error::ApiResult;
 use crate::types::{EMPTY_TOPIC_DISPLAY_NAME, GroupId, Language, MessageId, StreamId, UserId, fill};
 use roaring::RoaringBitmap;
@@ -127,7 +127,7 @@ pub fn compose(
             close.push(other.tag.clone());
         }
     }
-    let language = notices::language_of(&ctx, ctx.caller.user_id)?;
+    let language = user_settings::language_of(&ctx, ctx.caller.user_id)?;
     let (title, body, icon) =
         if shows_content && realm::settings::MESSAGE_CONTENT_ALLOWED_IN_EMAIL_NOTIFICATIONS.get(&ctx)? {
             texts(ctx, language, &newest)?

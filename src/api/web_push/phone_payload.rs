@@ -6,7 +6,7 @@ use crate::api::web_push::payload::{
 use crate::auth::Ctx;
 use crate::domain::access::users::{UNKNOWN_AVATAR_URL, unknown_email};
 use crate::domain::notifications::deciding::Notifiable;
-use crate::domain::{files, messages, notices, realm};
+use crate::domain::{files, messages, realm, user_settings};
 use crate::error::ApiResult;
 use roaring::RoaringBitmap;
 use serde_json::{Value, json};
@@ -49,7 +49,7 @@ impl Organization {
 
 /// The notification of a message, for the caller and in their language. It has no text if the organization says so.
 pub fn message_payload(ctx: Ctx<'_>, organization: &Organization, notified: &Notifiable) -> ApiResult<Value> {
-    let language = notices::language_of(&ctx, ctx.caller.user_id)?;
+    let language = user_settings::language_of(&ctx, ctx.caller.user_id)?;
     let description = Description::of(ctx, language, notified)?;
     let message = &notified.message;
     let shows_content = realm::settings::MESSAGE_CONTENT_ALLOWED_IN_EMAIL_NOTIFICATIONS.get(&ctx)?

@@ -10,7 +10,7 @@ use crate::domain::channels::record::record;
 use crate::domain::messages::read_state;
 use crate::domain::messages::read_state::bulk_events::BulkReadEvents;
 use crate::domain::rows::channel::StreamRow;
-use crate::domain::{access, channels, notices, rows, subscriptions};
+use crate::domain::{access, channels, notices, realm, rows, subscriptions};
 use crate::error::{ApiError, ApiResult};
 use crate::events::Audience;
 use crate::store::Tx;
@@ -39,7 +39,7 @@ pub fn set_archived(tx: &mut Tx<'_>, by: UserId, stream: &StreamRow, is_archived
     if !is_archived {
         subscribe::emit_unarchived(tx, &changed, &record)?;
     }
-    let language = notices::common_language(tx)?;
+    let language = realm::common_language(tx)?;
     notices::channels::send(tx, vec![notices::channels::archived(language, &changed)], by)
 }
 

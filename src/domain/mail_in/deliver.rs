@@ -14,7 +14,7 @@ use crate::domain::messages::viewer::MessageViewer;
 use crate::domain::rendering::{on_snapshot, render_for};
 use crate::domain::rows::channel::TopicsPolicy;
 use crate::domain::uploads::UploadLimits;
-use crate::domain::{access, files, messages, notices, rows, uploads};
+use crate::domain::{access, files, messages, notices, rows, uploads, user_settings};
 use crate::error::{ApiError, ApiResult};
 use crate::store::Tx;
 use crate::types::{Author, MailPattern, MessageId, Origin, StreamId, Topic, UserId};
@@ -287,7 +287,7 @@ fn check_readable(ctx: Ctx<'_>, message_id: MessageId) -> ApiResult<()> {
 async fn report(app: &App, user_id: UserId, destination: Destination, reason: String) -> ApiResult<()> {
     let job = move |tx: &mut Tx<'_>| -> ApiResult<()> {
         let user = rows::user::caller(tx, user_id)?;
-        let language = notices::language_of(tx, user_id)?;
+        let language = user_settings::language_of(tx, user_id)?;
         let reason = ("error", Words::default().text(&reason));
         let channel = match &destination {
             Destination::Channel(stream, _)

@@ -7,7 +7,7 @@ use crate::domain::notices::budget;
 use crate::domain::rows::channel::StreamRow;
 use crate::domain::rows::user::UserRow;
 use crate::domain::subscriptions::members;
-use crate::domain::{bots, notices, rows};
+use crate::domain::{bots, notices, rows, user_settings};
 use crate::error::ApiResult;
 use crate::store::Tx;
 use crate::types::{JsonOrText, Language, UserId, is_unprintable};
@@ -34,7 +34,7 @@ pub fn notify_owner(
         return Ok(());
     }
     let address = notices::direct_address(tx, owner.user_id)?;
-    let language = notices::language_of(tx, owner.user_id)?;
+    let language = user_settings::language_of(tx, owner.user_id)?;
     budget::send_caused(tx, by, address, content(&bot, language))
 }
 

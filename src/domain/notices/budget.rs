@@ -7,7 +7,9 @@
 use crate::domain::limits::{MAX_CAUSED_NOTICES, quota_owner};
 use crate::domain::messages::create;
 use crate::domain::messages::destination::Destination;
-use crate::domain::notices::{bot, common_language, language_of, name_of_user, send_and_read};
+use crate::domain::notices::{bot, name_of_user, send_and_read};
+use crate::domain::realm::common_language;
+use crate::domain::user_settings::language_of;
 use crate::error::ApiResult;
 use crate::store::{ExecuteCached, Tx};
 use crate::types::{RecipientId, SECONDS_PER_DAY, UserId};

@@ -80,7 +80,7 @@ pub fn announced(connection: &Connection, streams: &[StreamRow], by: &Words) -> 
     if target < 0 || streams.is_empty() {
         return Ok(None);
     }
-    let language = notices::common_language(connection)?;
+    let language = realm::common_language(connection)?;
     let count = i64::try_from(streams.len()).unwrap_or(i64::MAX);
     let text = language.counted(
         "{by} created a new channel {channels}.",

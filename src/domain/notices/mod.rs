@@ -12,9 +12,6 @@ pub mod ownership;
 pub mod security;
 pub mod welcome;
 
-pub use crate::domain::realm::common_language;
-pub use crate::domain::user_settings::language_of;
-
 use crate::auth::{Caller, Ctx};
 use crate::domain::messages::create::{OutgoingMessage, store_and_emit};
 use crate::domain::messages::destination::Destination;

@@ -2,7 +2,7 @@
 //! uploads. Each is sent once, and again when it is over or becomes worse.
 
 use crate::domain::realm::user_ids;
-use crate::domain::{mail, notices};
+use crate::domain::{mail, notices, user_settings};
 use crate::error::ApiResult;
 use crate::store::{ExecuteCached, Tx, counter};
 use crate::types::{Language, UserId};
@@ -190,7 +190,7 @@ pub fn own_quota_used(tx: &mut Tx<'_>, user_id: UserId, warning: i64, usage: Usa
     if !change_level(tx, &counter, level)? || level < known {
         return Ok(());
     }
-    let language = notices::language_of(tx, user_id)?;
+    let language = user_settings::language_of(tx, user_id)?;
     let text = language.t(
         "Your uploaded files, with those of your bots, take {percent} % of your quota; {free} MiB are left. When it is used up, \
          you cannot upload. You can delete old files in the settings.",
@@ -217,7 +217,7 @@ fn tell_owners(tx: &mut Tx<'_>, words: impl Fn(Language) -> Words) -> ApiResult<
     for owner in owners {
         let owner = UserId(i64::from(owner));
         let address = notices::direct_address(tx, owner)?;
-        let content: Composition = words(notices::language_of(tx, owner)?).into();
+        let content: Composition = words(user_settings::language_of(tx, owner)?).into();
         notices::send_as_notification_bot(tx, address, content)?;
     }
     Ok(())

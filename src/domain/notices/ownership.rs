@@ -3,6 +3,7 @@
 use crate::domain::notices;
 use crate::domain::notices::{budget, mention};
 use crate::domain::rows::user::UserRow;
+use crate::domain::user_settings;
 use crate::error::ApiResult;
 use crate::store::Tx;
 use crate::types::{Language, Role, UserId};
@@ -33,7 +34,7 @@ impl Actor {
 
 /// Notifies an active person that another user changed their role. `user` has the previous role.
 pub fn role_changed(tx: &mut Tx<'_>, user: &UserRow, to: Role, by: Actor) -> ApiResult<()> {
-    let language = notices::language_of(tx, user.user_id)?;
+    let language = user_settings::language_of(tx, user.user_id)?;
     let role = |role| Words::default().strong(Words::new(shown(language, role)));
     let text = language.t("{by} changed your role from {old} to {new}.");
     let parameters = [("by", by.words(tx, language)?), ("old", role(user.role)), ("new", role(to))];
@@ -49,7 +50,7 @@ pub fn role_changed(tx: &mut Tx<'_>, user: &UserRow, to: Role, by: Actor) -> Api
 
 /// Notifies a person that their account was reactivated.
 pub fn reactivated(tx: &mut Tx<'_>, user: &UserRow, by: Actor) -> ApiResult<()> {
-    let language = notices::language_of(tx, user.user_id)?;
+    let language = user_settings::language_of(tx, user.user_id)?;
     let text =
         language.t("{by} reactivated your account. Earlier sessions and API keys do not work any more.");
     tell(tx, user, by, Words::filled(text, &[("by", by.words(tx, language)?)]))
@@ -77,7 +78,7 @@ pub fn bot_given(
     handover: Handover,
     by: Actor,
 ) -> ApiResult<()> {
-    let language = notices::language_of(tx, owner.user_id)?;
+    let language = user_settings::language_of(tx, owner.user_id)?;
     let text = language.t(
         "{by} gave you the bot {bot}. It has a new API key, which its previous owner does not know. Programs that \
          use the bot need the new key.",
@@ -109,7 +110,7 @@ pub fn bot_taken(
     owner: &UserRow,
     by: Actor,
 ) -> ApiResult<()> {
-    let language = notices::language_of(tx, former.user_id)?;
+    let language = user_settings::language_of(tx, former.user_id)?;
     let text = language.t("{by} gave your bot {bot} to {owner}. Its previous API key no longer works.");
     let parameters = [("by", by.words(tx, language)?), ("bot", mention(bot)), ("owner", mention(owner))];
     tell(tx, former, by, Words::filled(text, &parameters))
@@ -117,7 +118,7 @@ pub fn bot_taken(
 
 /// Notifies the owner of a bot that another user regenerated its API key.
 pub fn bot_key_regenerated(tx: &mut Tx<'_>, owner: &UserRow, bot: &UserRow, by: Actor) -> ApiResult<()> {
-    let language = notices::language_of(tx, owner.user_id)?;
+    let language = user_settings::language_of(tx, owner.user_id)?;
     let text = language
         .t("{by} regenerated the API key of your bot {bot}. Programs that use the bot need the new one.");
     tell(tx, owner, by, Words::filled(text, &[("by", by.words(tx, language)?), ("bot", mention(bot))]))
@@ -125,7 +126,7 @@ pub fn bot_key_regenerated(tx: &mut Tx<'_>, owner: &UserRow, bot: &UserRow, by: 
 
 /// Notifies the owner of a bot that another user reactivated it.
 pub fn bot_reactivated(tx: &mut Tx<'_>, owner: &UserRow, bot: &UserRow, by: Actor) -> ApiResult<()> {
-    let language = notices::language_of(tx, owner.user_id)?;
+    let language = user_settings::language_of(tx, owner.user_id)?;
     let text = language.t("{by} reactivated your bot {bot}. It has a new API key.");
     tell(tx, owner, by, Words::filled(text, &[("by", by.words(tx, language)?), ("bot", mention(bot))]))
 }

@@ -3,6 +3,7 @@
 //! Everything that others choose (names, clients, addresses) is text in them.
 
 use crate::domain::notices;
+use crate::domain::user_settings;
 use crate::error::ApiResult;
 use crate::store::Tx;
 use crate::types::{Language, UserId};
@@ -24,7 +25,7 @@ pub enum PasswordSetBy {
 
 /// Notifies a person of a login from a new client and address.
 pub fn new_login(tx: &mut Tx<'_>, user_id: UserId, client: &str, address: IpAddr) -> ApiResult<()> {
-    let language = notices::language_of(tx, user_id)?;
+    let language = user_settings::language_of(tx, user_id)?;
     let address = Words::default().code(&address.to_canonical().to_string());
     let facts = vec![
         Words::filled(language.t("**Client**: {client}"), &[("client", Words::default().text(client))]),
@@ -40,7 +41,7 @@ pub fn new_login(tx: &mut Tx<'_>, user_id: UserId, client: &str, address: IpAddr
 
 /// Notifies a person of too many wrong passwords for their account. `address` is that of the last one.
 pub fn locked_out(tx: &mut Tx<'_>, user_id: UserId, address: IpAddr, minutes: i64) -> ApiResult<()> {
-    let language = notices::language_of(tx, user_id)?;
+    let language = user_settings::language_of(tx, user_id)?;
     let text = language.t(
         "There were too many wrong passwords for your account, most recently from {address}. For up to {count} \
          minutes, logins from the addresses of these attempts are refused. Logins from other addresses that you \
@@ -59,7 +60,7 @@ pub fn password_set(
     by: PasswordSetBy,
     lost_addresses: bool,
 ) -> ApiResult<()> {
-    let language = notices::language_of(tx, user_id)?;
+    let language = user_settings::language_of(tx, user_id)?;
     let words = match by {
         PasswordSetBy::Oneself => {
             Words::new(language.t("The password of your account was changed in its settings."))
@@ -85,7 +86,7 @@ pub fn password_set(
 /// Notifies a person that their API key was regenerated, by a request with one of their keys or sessions. `lost_addresses` is
 /// true if email addresses of channels ended.
 pub fn key_regenerated(tx: &mut Tx<'_>, user_id: UserId, lost_addresses: bool) -> ApiResult<()> {
-    let language = notices::language_of(tx, user_id)?;
+    let language = user_settings::language_of(tx, user_id)?;
     let words = Words::new(language.t(
         "A new API key of your account was created, in the settings or by a program. All other devices and programs were \
          logged out.",
@@ -96,7 +97,7 @@ pub fn key_regenerated(tx: &mut Tx<'_>, user_id: UserId, lost_addresses: bool) -
 
 /// Notifies a person of an API key that the operator created for a client.
 pub fn key_created_by_operator(tx: &mut Tx<'_>, user_id: UserId, client: &str) -> ApiResult<()> {
-    let text = notices::language_of(tx, user_id)?.t(
+    let text = user_settings::language_of(tx, user_id)?.t(
         "The operator of this server created an API key of your account for {client}. Keys are listed in your settings, \
          where they can be revoked.",
     );

@@ -1,7 +1,7 @@
 //! Messages of the Welcome Bot to new users (feature level 416).
 
 use crate::domain::rows::user::UserRow;
-use crate::domain::{mail, notices, realm};
+use crate::domain::{mail, notices, realm, user_settings};
 use crate::error::ApiResult;
 use crate::store::{ExecuteCached, Tx};
 use crate::types::UserId;
@@ -11,7 +11,7 @@ use teamchat_markdown::{Composition, Words};
 /// messages, and an email says how to log in. `text` is the welcome text; `None` means that of the organization.
 pub fn greet(tx: &mut Tx<'_>, new_user: &UserRow, text: Option<String>) -> ApiResult<()> {
     let organization: String = realm::settings::NAME.get(tx)?;
-    let language = notices::language_of(tx, new_user.user_id)?;
+    let language = user_settings::language_of(tx, new_user.user_id)?;
     let hello =
         language.t("Hello, and welcome to {organization}! 👋 This is a direct message from me, Welcome Bot.");
     let organization = Words::default().strong_text(&organization);

@@ -126,7 +126,7 @@ fn new_user(person: NewPerson, role: Role) -> NewUser {
 }
 
 fn set_language(tx: &mut Tx<'_>, user_id: UserId, language: Language) -> ApiResult<()> {
-    if notices::language_of(tx, user_id)? != language {
+    if user_settings::language_of(tx, user_id)? != language {
         user_settings::set(tx, user_id, "default_language", &language.code().into())?;
     }
     Ok(())
