@@ -7,7 +7,6 @@ import { openFences } from "../lib/text_edits.js";
 import { t } from "../lib/words.js";
 import { channelOf } from "../store/channels.js";
 import { directKey, isResolvedTopic } from "../store/conversations.js";
-import { draftKey } from "../store/drafts.js";
 import { isInGroup, may, mayIn } from "../store/lists.js";
 import { GUEST, userCalled } from "../store/users.js";
 import { namesOf } from "./sidebar_items.js";
@@ -31,9 +30,6 @@ const mentionsIn = (text) =>
     const isQuoted = isInQuote || openFences(text.slice(0, index)).some(({ isSpoiler }) => !isSpoiler);
     return isQuoted ? [] : [{ name, id: id === undefined ? null : Number(id) }];
   });
-
-/** @param {Destination | null} one @param {Destination | null} other */
-export const isSameDestination = (one, other) => one !== null && other !== null && draftKey(one) === draftKey(other);
 
 /** @param {Destination | null} destination */
 export const isComplete = (destination) => destination !== null && destination.to.length > 0;

@@ -5,13 +5,10 @@
  */
 
 import { debounce } from "../lib/timing.js";
-import { draftKey } from "./drafts.js";
+import { draftKey, isSameDestination } from "./drafts.js";
 
 /** @typedef {import("./outbox.js").Destination} Destination */
 /** @typedef {ReturnType<typeof createComposition>} Composition */
-
-/** @param {Destination | null} one @param {Destination | null} other */
-const isSame = (one, other) => one !== null && other !== null && draftKey(one) === draftKey(other);
 
 /** After how many milliseconds a change is kept here, and on the server. */
 const SAVE_DELAY = 300;
@@ -85,7 +82,7 @@ export function createComposition({ drafts, text, now, onSaved = () => {} }) {
       return opened;
     },
     /** Whether the text is for the conversation that is open. */
-    isHere: () => isSame(destination, shown),
+    isHere: () => isSameDestination(destination, shown),
     save,
     /** The text changed. */
     changed() {
@@ -121,7 +118,7 @@ export function createComposition({ drafts, text, now, onSaved = () => {} }) {
       empty();
       cancel();
       onSaved();
-      if (!isSame(to, shown)) destination = null;
+      if (!isSameDestination(to, shown)) destination = null;
     },
     /** The text stays a draft of its conversation, and nothing is written any more. */
     leave() {
@@ -133,9 +130,9 @@ export function createComposition({ drafts, text, now, onSaved = () => {} }) {
      * @param {Destination | null} next @param {boolean} isWriting Whether the focus is in the box.
      * @returns {boolean} whether one writes on: it was opened for this conversation, or is for another on purpose */
     show(next, isWriting) {
-      const isElsewhere = destination !== null && !isSame(destination, shown);
+      const isElsewhere = destination !== null && !isSameDestination(destination, shown);
       shown = next;
-      return isSame(destination, next) || (isElsewhere && isWriting);
+      return isSameDestination(destination, next) || (isElsewhere && isWriting);
     },
     /** Takes over the draft from another tab or device, if nothing was changed here. @returns {string | null} the text for the box */
     follow() {
@@ -148,8 +145,8 @@ export function createComposition({ drafts, text, now, onSaved = () => {} }) {
     /** A conversation moved. @param {Destination} from @param {Destination} to @param {Map<string, string>} places Where its drafts are now.
      * @returns {boolean} whether it is the one that is written to */
     moved(from, to, places) {
-      const goes = isSame(destination, from);
-      if (isSame(shown, from)) shown = to;
+      const goes = isSameDestination(destination, from);
+      if (isSameDestination(shown, from)) shown = to;
       if (goes) destination = to;
       // Another tab may have moved it before.
       if (goes && key !== null) key = places.get(key) ?? drafts().keyOf(to, known) ?? key;

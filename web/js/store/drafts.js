@@ -45,9 +45,12 @@ export function draftKey({ type, to, topic }) {
   return type === "stream" ? `channel/${to[0]}/${topic.toLowerCase()}` : `dm/${to.toSorted((a, b) => a - b).join(",")}`;
 }
 
+/** @param {Destination | null} one @param {Destination | null} other */
+export const isSameDestination = (one, other) => one !== null && other !== null && draftKey(one) === draftKey(other);
+
 /** The change of destinations when a conversation moved as a whole. @param {Destination} from @param {Destination} to
  * @returns {(destination: Destination) => Destination | null} null where nothing changes */
-export const moving = (from, to) => (destination) => (draftKey(destination) === draftKey(from) ? to : null);
+export const moving = (from, to) => (destination) => (isSameDestination(destination, from) ? to : null);
 
 /** @param {LocalDraft} draft */
 const asParams = ({ destination: { type, to, topic }, content, timestamp }) => ({
@@ -167,7 +170,7 @@ export function createDrafts({ entries, api, isSynchronized }) {
     textOf: (key) => drafts.get(key)?.content,
     /** The key of the draft of a conversation that has this text. @param {Destination} destination @param {string} content */
     keyOf: (destination, content) =>
-      [...drafts].find(([, draft]) => draft.content === content && draftKey(draft.destination) === draftKey(destination))?.[0],
+      [...drafts].find(([, draft]) => draft.content === content && isSameDestination(draft.destination, destination))?.[0],
     /** Keeps a text. A text that is too short removes the draft.
      * @param {Destination} destination @param {string} content @param {number} now @param {boolean} sync Whether it is sent to the server now.
      * @param {string} [key] Where it is kept, if the conversation has another draft.

@@ -11,7 +11,7 @@
 
 import { asObject, parseJson } from "../lib/parse.js";
 import { signal } from "../lib/signal.js";
-import { draftKey } from "./drafts.js";
+import { isSameDestination } from "./drafts.js";
 
 /** @typedef {{ type: "stream" | "direct", to: number[], topic: string }} Destination */
 /** @typedef {{ localId: string, owner: string, queueId?: string, destination: Destination, content: string, timestamp: number,
@@ -68,7 +68,7 @@ export function createOutbox({ send, queueId, isFinal, pauseAfter = () => null, 
   const isBehind = (item) =>
     items
       .slice(0, items.indexOf(item))
-      .some(({ state, destination }) => state === "unsure" && draftKey(destination) === draftKey(item.destination));
+      .some(({ state, destination }) => state === "unsure" && isSameDestination(destination, item.destination));
 
   async function flush() {
     if (isSending) return;

@@ -11,7 +11,7 @@ import { fragment, go } from "../platform/router.js";
 import { isTouch } from "../platform/viewport.js";
 import { conversationOfRoute, directSlug, fragmentOf, topicTerms } from "../selectors/narrow.js";
 import { channelFragment, isKnownRoute, narrowFragment, routeOf, viewName } from "../selectors/routes.js";
-import { draftKey } from "../store/drafts.js";
+import { isSameDestination } from "../store/drafts.js";
 import { may } from "../store/lists.js";
 import { createAnnouncer } from "./announcer.js";
 import { createBanner } from "./banner.js";
@@ -298,8 +298,7 @@ function followRoute(app, middle) {
 function followMoves(app) {
   app.session.onMove((from, to) => {
     const current = app.route.peek();
-    const open = conversationOfRoute(current);
-    if (current.kind !== "narrow" || !open || draftKey(open) !== draftKey(from)) return;
+    if (current.kind !== "narrow" || !isSameDestination(conversationOfRoute(current), from)) return;
     const place = current.terms.filter(({ operator }) => operator === "near" || operator === "with");
     app.follow([...topicTerms(to.to[0], to.topic), ...place]);
   });
@@ -309,8 +308,7 @@ function followMoves(app) {
 function tellRefusals(app) {
   const { session, route } = app;
   session.onRefused(({ destination, error }) => {
-    const open = conversationOfRoute(route.peek());
-    const isOpen = open !== null && draftKey(open) === draftKey(destination);
+    const isOpen = isSameDestination(conversationOfRoute(route.peek()), destination);
     const show = { label: t("Show the message"), run: () => app.goConversation(destination) };
     session.tellError(t("Your message was not sent: {reason}", { reason: error ?? "" }), isOpen ? undefined : show);
   });

@@ -15,6 +15,7 @@ import * as writing from "../selectors/writing.js";
 import { channelOf, subscribedChannels } from "../store/channels.js";
 import { createComposition } from "../store/composition.js";
 import { destinationOf } from "../store/conversations.js";
+import { isSameDestination } from "../store/drafts.js";
 import { createEditor } from "./editor.js";
 import { onDemand } from "./loading.js";
 import { confirm, loadRecipients, showSendMenu, showSnippets, toggleResolved } from "./on_demand.js";
@@ -160,7 +161,7 @@ export function createComposer(app) {
     if (!message) return;
     const { destination: to, content } = message;
     session.outbox.add(to, content, now());
-    const isHere = writing.isSameDestination(to, composition.shown);
+    const isHere = isSameDestination(to, composition.shown);
     sent(to);
     if (isHere) {
       app.toNewest();
@@ -230,7 +231,7 @@ export function createComposer(app) {
   /** Writes to the conversation of a message. @param {Message} message */
   function openFor(message) {
     const to = destinationOf(store, message);
-    if (!writing.isSameDestination(to, composition.destination)) open(to);
+    if (!isSameDestination(to, composition.destination)) open(to);
   }
 
   /** @type {Composer} */
