@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { catalogueOf } from "./words.js";
-import { choose, compose, enter, eventually, onElements, onField, setUp, until, untilText, write } from "./harness.js";
+import { choose, compose, enter, eventually, keptWords, onElements, onField, setUp, until, untilText, write } from "./harness.js";
 
 const bench = setUp();
 const { as, at, go, open } = bench;
@@ -70,11 +70,7 @@ describe("a language of the settings", () => {
   it("keeps its words for notifications while the page cannot load them", async () => {
     await setLanguage("Bob", "de");
     const page = await as("Bob");
-    const keptWords = () => page.evaluate(async () => {
-      const kept = await Promise.all((await caches.keys()).map(async (name) => (await caches.open(name)).keys()));
-      return kept.flat().map(({ url }) => url.split("/words/")[1]).filter(Boolean);
-    });
-    await eventually(async () => assert.deepEqual(await keptWords(), ["de.json"]));
+    await eventually(async () => assert.deepEqual(await keptWords(page), ["de.json"]));
     await page.evaluateOnNewDocument(() => {
       const { fetch } = window;
       window.fetch = (url, options) => (String(url).includes("/words/") ? Promise.reject(new TypeError("no connection")) : fetch(url, options));
@@ -86,10 +82,10 @@ describe("a language of the settings", () => {
     await page.reload();
     await untilText(page, ".sidebar", "Inbox");
     await until(page, () => window.hasAsked === true);
-    assert.deepEqual(await keptWords(), ["de.json"]);
+    assert.deepEqual(await keptWords(page), ["de.json"]);
     await setLanguage("Bob", "fr");
     await until(page, () => document.documentElement.lang === "fr" && window.hasAsked === true);
-    assert.deepEqual(await keptWords(), ["de.json"]);
+    assert.deepEqual(await keptWords(page), ["de.json"]);
     await setLanguage("Bob", "en");
   });
 

@@ -293,6 +293,12 @@ export const atRest = (page, words) => until(page, (wanted) => {
   return isOpen && ![...document.querySelectorAll(".load-hint, [aria-busy=true]")].some((one) => one.checkVisibility());
 }, words);
 
+/** The files with words that the browser keeps for a page, or for a service worker. */
+export const keptWords = (context) => context.evaluate(async () => {
+  const kept = await Promise.all((await caches.keys()).map(async (name) => (await caches.open(name)).keys()));
+  return kept.flat().map(({ url }) => url.split("/words/")[1]).filter(Boolean);
+});
+
 /** Notes the short messages of a page. They go after seconds, before a slow machine has looked. */
 function noteToasts() {
   window.toasts = [];
