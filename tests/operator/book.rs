@@ -153,19 +153,18 @@ fn all_commands_are_run_or_have_a_reason() {
         let page = std::fs::read_to_string(&path).unwrap();
         for block in page.split("```console").skip(1) {
             let (kind, block) = block.split_once('\n').unwrap();
-            if kind == ",run" {
-                run.insert(name.clone());
-            } else if !kind.is_empty() {
-                run_by_packages.insert((kind.to_owned(), name.clone()));
-            } else {
-                let command = block.trim_start().trim_start_matches(['$', '#', ' ']);
-                let reason =
-                    NOT_RUN.iter().find(|(page, begin, _)| *page == name && command.starts_with(begin));
-                match reason {
-                    Some(reason) => {
-                        excused.insert(reason);
-                    }
-                    None => missing.push(format!("{name}: {}", command.lines().next().unwrap())),
+            let command = block.trim_start().trim_start_matches(['$', '#', ' ']);
+            let reason = NOT_RUN.iter().find(|(page, begin, _)| *page == name && command.starts_with(begin));
+            match (kind, reason) {
+                (",run", _) => {
+                    run.insert(name.clone());
+                }
+                ("", Some(reason)) => {
+                    excused.insert(reason);
+                }
+                ("", None) => missing.push(format!("{name}: {}", command.lines().next().unwrap())),
+                _ => {
+                    run_by_packages.insert((kind.to_owned(), name.clone()));
                 }
             }
         }

@@ -1,6 +1,7 @@
 //! `--config`, `config check` and `config show`.
 
 use crate::program::{Serving, command, create_owner, words};
+use crate::tables;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
@@ -55,11 +56,8 @@ fn the_page_lists_all_settings_with_their_defaults() {
         (row["name"].as_str().unwrap().to_owned(), default)
     });
     let page = include_str!("../../docs/configuration.md");
-    let table = page.split("## All settings\n").nth(1).unwrap().split("\n\n").next().unwrap();
-    let listed = table.lines().skip(2).map(|line| {
-        let cells: Vec<&str> = line.split('|').map(|cell| cell.trim().trim_matches('`')).collect();
-        (cells[1].to_owned(), cells[2].to_owned())
-    });
+    let listed = tables::rows(page, "| Key | Default | Description |")
+        .map(|cells| (cells[0].trim_matches('`').to_owned(), cells[1].trim_matches('`').to_owned()));
     assert_eq!(listed.collect::<Vec<_>>(), settings.collect::<Vec<_>>());
 }
 

@@ -28,4 +28,5 @@ mod secrets;
 #[cfg(unix)]
 mod sockets;
 mod status;
+mod tables;
 mod tls;

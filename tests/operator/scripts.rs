@@ -1,6 +1,7 @@
 //! The page about commands in scripts, compared with what they print.
 
 use crate::program::{command, words};
+use crate::tables;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -11,16 +12,10 @@ const ELSEWHERE: [&str; 4] = ["mail test", "serve", "user session end", "user se
 /// The members on the page, by the command.
 fn documented() -> BTreeMap<String, Vec<String>> {
     let page = include_str!("../../docs/scripts.md");
-    let rows = page.split("| Command | Members | Notes |\n|---|---|---|\n").nth(1).unwrap().lines();
-    let names = |cell: &str| -> Vec<String> {
-        cell.split(", ")
-            .map(|name| name.trim().trim_matches('`').to_owned())
-            .filter(|name| !name.is_empty())
-            .collect()
-    };
-    rows.map(|row| {
-        let cells: Vec<&str> = row.split('|').collect();
-        (names(cells[1]).remove(0), names(cells[2]))
+    let rows = tables::rows(page, "| Command | Members | Notes |");
+    rows.map(|cells| {
+        let members = tables::names(cells[1]).filter(|name| !name.is_empty());
+        (cells[0].trim_matches('`').to_owned(), members.map(str::to_owned).collect())
     })
     .collect()
 }

@@ -3,6 +3,8 @@
 use crate::authority::{Authority, NAME};
 use crate::doctor::examine;
 use crate::program::{Serving, command, create_owner, words};
+#[cfg(target_os = "linux")]
+use crate::tables;
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -227,11 +229,8 @@ async fn the_page_lists_all_metrics() {
     let mut expected: Vec<&str> = families.chain(LATER).collect();
     expected.sort_unstable();
     let page = include_str!("../../docs/monitoring.md");
-    let table =
-        page.split("| Metrics | Description |\n|---|---|\n").nth(1).unwrap().split("\n\n").next().unwrap();
-    let cells = table.lines().map(|row| row.split('|').nth(1).unwrap());
-    let mut listed: Vec<&str> =
-        cells.flat_map(|cell| cell.split(',')).map(|name| name.trim().trim_matches('`')).collect();
+    let rows = tables::rows(page, "| Metrics | Description |");
+    let mut listed: Vec<&str> = rows.flat_map(|cells| tables::names(cells[0])).collect();
     listed.sort_unstable();
     assert_eq!(listed, expected);
 }

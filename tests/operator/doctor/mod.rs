@@ -6,6 +6,7 @@ use crate::authority::{Authority, NAME};
 use crate::files::set_mode;
 use crate::ports::ReservedPort;
 use crate::program::{Serving, command, create_owner, words};
+use crate::tables;
 use regex::Regex;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -400,10 +401,8 @@ fn the_page_lists_all_tests() {
         tests.extend(names.captures_iter(&source).map(|found| found[1].to_owned()));
     }
     let page = include_str!("../../../docs/troubleshooting.md");
-    let rows = page.split("| Test | Finds |\n|---|---|\n").nth(1).unwrap().lines();
-    let cells = rows.take_while(|row| row.starts_with('|')).map(|row| row.split('|').nth(1).unwrap());
-    let mut listed: Vec<&str> =
-        cells.flat_map(|cell| cell.split(',')).map(|name| name.trim().trim_matches('`')).collect();
+    let rows = tables::rows(page, "| Test | Finds |");
+    let mut listed: Vec<&str> = rows.flat_map(|cells| tables::names(cells[0])).collect();
     listed.sort_unstable();
     assert_eq!(listed, tests.iter().collect::<Vec<_>>());
 }
