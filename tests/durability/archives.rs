@@ -1,9 +1,9 @@
 //! The content of backups: made beside changes, changed by the disk, encrypted to several keys or by another program.
 
-use crate::backups::{IDENTITY, OTHER_IDENTITY, error_of, json_of, send, text};
+use crate::backups::{IDENTITY, OTHER_IDENTITY, error_of, json_of, recipient, send, text};
 use crate::checks::{FILL, change};
 use crate::program::{Person, Server};
-use crate::shim::compile_shim;
+use crate::shim::{compile_shim, variables};
 use rusqlite::Connection;
 use serde_json::json;
 use std::io::Write;
@@ -11,11 +11,6 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use tokio::task::JoinSet;
-
-/// The public key of an identity.
-fn recipient(identity: &str) -> String {
-    identity.parse::<age::x25519::Identity>().unwrap().to_public().to_string()
-}
 
 /// The ids and contents of a person's messages in a file.
 #[expect(clippy::disallowed_methods, reason = "looks into the file behind the program's back")]
@@ -87,7 +82,7 @@ fn a_backup_that_the_disk_changes_is_not_kept() {
         (path("chat.sqlite"), path("out"), path("out.partial"), path("control"));
     Person::create(&db, "owner", "owner");
     let shim = compile_shim(&home);
-    let variables = [("LD_PRELOAD", &*shim), ("SHIM_DATABASE", &*partial), ("SHIM_CONTROL", &*control)];
+    let variables = variables(&shim, &partial, &control);
     std::fs::write(&control, "flip 0 0 1").unwrap();
     let recipient = recipient(IDENTITY);
     let backup = ["backup", "--db", text(&db), text(&out)];

@@ -2,16 +2,21 @@
 
 use crate::checks::{change, count};
 use crate::program::{Person, Server};
-use crate::shim::compile_shim;
+use crate::shim::{compile_shim, variables};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-/// An identity of age, and its recipient. It encrypts test data only.
+/// Identities of age. They encrypt test data only.
 pub const IDENTITY: &str = "AGE-SECRET-KEY-1GFPYYSJZGFPYYSJZGFPYYSJZGFPYYSJZGFPYYSJZGFPYYSJZGFPQ4EGAEX";
 pub const OTHER_IDENTITY: &str = "AGE-SECRET-KEY-184JMZMVQH3E6U0PSL869004Y3U2NYV7R30EU99CSEDNPH02YUVFSZW44VU";
+
+/// The public key of an identity.
+pub fn recipient(identity: &str) -> String {
+    identity.parse::<age::x25519::Identity>().unwrap().to_public().to_string()
+}
 
 pub fn run(arguments: &[&str]) -> Output {
     run_with(arguments, &[])
@@ -184,8 +189,7 @@ async fn an_encrypted_backup_needs_its_key() {
     let path = |name: &str| folder.path().join(name);
     let (db, saved, new) = (path("chat.sqlite"), path("saved.age"), path("new.sqlite"));
     Person::create(&db, "owner", "owner");
-    let identity: age::x25519::Identity = IDENTITY.parse().unwrap();
-    let recipient = identity.to_public().to_string();
+    let recipient = recipient(IDENTITY);
     let backup = ["backup", "--db", text(&db), text(&saved), "--recipient"];
     let refused = usage_error_of(&[&backup[..], &["age1wrong"]].concat());
     assert!(
@@ -225,8 +229,7 @@ async fn scheduled_backups_are_encrypted_too() {
     let (db, to, key) = (path("chat.sqlite"), path("backups"), path("key"));
     std::fs::create_dir(&to).unwrap();
     std::fs::write(&key, IDENTITY).unwrap();
-    let identity: age::x25519::Identity = IDENTITY.parse().unwrap();
-    let recipient = identity.to_public().to_string();
+    let recipient = recipient(IDENTITY);
     let serve = ["serve", "--listen", "127.0.0.1:0", "--db", text(&db), "--backup-to", text(&to)];
     let refused = usage_error_of(&[&serve[..], &["--backup-recipient", "age1wrong"]].concat());
     assert!(refused.contains("--backup-recipient: this is not a public key"), "{refused}");
@@ -253,19 +256,11 @@ async fn damaged_backups_change_nothing() {
     }
     let db = home.join("chat.sqlite");
     Person::create(&db, "owner", "owner");
-    let identity: age::x25519::Identity = IDENTITY.parse().unwrap();
     let (plain, encrypted, key) =
         (elsewhere.join("plain"), elsewhere.join("encrypted"), elsewhere.join("key"));
     std::fs::write(&key, IDENTITY).unwrap();
     json_of(&["backup", "--db", text(&db), text(&plain)]);
-    json_of(&[
-        "backup",
-        "--db",
-        text(&db),
-        text(&encrypted),
-        "--recipient",
-        &identity.to_public().to_string(),
-    ]);
+    json_of(&["backup", "--db", text(&db), text(&encrypted), "--recipient", &recipient(IDENTITY)]);
     let before = files(&home);
     let broken = elsewhere.join("broken");
     let refuse = |bytes: &[u8], expected: &str| {
@@ -399,8 +394,8 @@ async fn a_full_disk_leaves_nothing_half_written() {
     let (db, saved) = (home.join("chat.sqlite"), home.join("saved.zst"));
     Person::create(&db, "owner", "owner");
     json_of(&["backup", "--db", text(&db), text(&saved)]);
-    let shim = compile_shim(&home);
-    std::fs::write(home.join("control"), "write 1 28 1").unwrap();
+    let (shim, control) = (compile_shim(&home), home.join("control"));
+    std::fs::write(&control, "write 1 28 1").unwrap();
     let before = files(&home);
     let out = home.join("out.zst");
     for (arguments, fails) in [
@@ -409,14 +404,12 @@ async fn a_full_disk_leaves_nothing_half_written() {
         (["restore", "--db", text(&db), text(&saved)], "chat.sqlite.restored"),
     ] {
         let fails = home.join(fails);
-        let variables =
-            [("LD_PRELOAD", &*shim), ("SHIM_DATABASE", &*fails), ("SHIM_CONTROL", &home.join("control"))];
         // The archive is written at once.
         let after = if text(&fails).ends_with("partial") { "0" } else { "1" };
-        std::fs::write(home.join("control"), format!("write {after} 28 {}", fails.display())).unwrap();
-        let error = error_of(&arguments, &variables);
+        std::fs::write(&control, format!("write {after} 28 {}", fails.display())).unwrap();
+        let error = error_of(&arguments, &variables(&shim, &fails, &control));
         assert!(error.contains("full") || error.contains("No space left"), "{arguments:?}: {error}");
-        std::fs::write(home.join("control"), "write 1 28 1").unwrap();
+        std::fs::write(&control, "write 1 28 1").unwrap();
         assert!(files(&home) == before, "{arguments:?}: {:?}", files(&home).keys());
     }
     // Left by a process that was killed.
@@ -456,12 +449,10 @@ async fn a_full_disk_leaves_no_half_copy_of_an_upgrade() {
     std::fs::remove_file(&copy).unwrap();
     write_older();
 
-    let shim = compile_shim(&home);
-    std::fs::write(home.join("control"), "write 0 28 1").unwrap();
+    let (shim, control) = (compile_shim(&home), home.join("control"));
+    std::fs::write(&control, "write 0 28 1").unwrap();
     let before = files(&home);
-    let variables =
-        [("LD_PRELOAD", &*shim), ("SHIM_DATABASE", &*copy), ("SHIM_CONTROL", &home.join("control"))];
-    let error = error_of(&["status", "--db", text(&db)], &variables);
+    let error = error_of(&["status", "--db", text(&db)], &variables(&shim, &copy, &control));
     assert!(error.contains("cannot be written: ") && error.contains("full"), "{error}");
     let after = files(&home);
     assert_eq!(after.keys().collect::<Vec<_>>(), before.keys().collect::<Vec<_>>());

@@ -2,11 +2,11 @@
 //! the program.
 
 use crate::program::Server;
-use crate::shim::compile_shim;
+use crate::shim::{compile_shim, variables};
 use rusqlite::types::Value as SqlValue;
 use rusqlite::{Connection, OpenFlags};
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
 /// Numbers of errors, as Linux has them.
@@ -37,8 +37,10 @@ pub fn changed_tables<'a>(before: &'a Rows, after: &Rows) -> Vec<&'a str> {
 
 /// The database on a disk that can fail.
 pub struct Disk {
-    folder: TempDir,
+    _folder: TempDir,
     shim: PathBuf,
+    database: PathBuf,
+    control: PathBuf,
 }
 
 impl Disk {
@@ -46,16 +48,17 @@ impl Disk {
         let folder = tempfile::tempdir().unwrap();
         let shim = compile_shim(folder.path());
         std::fs::create_dir(folder.path().join("durable")).unwrap();
-        Self { folder, shim }
+        // SQLite opens the real path.
+        let place = folder.path().canonicalize().unwrap();
+        Self { _folder: folder, shim, database: place.join("chat.sqlite"), control: place.join("control") }
     }
 
     fn path(&self, name: &str) -> PathBuf {
-        // SQLite opens the real path.
-        self.folder.path().canonicalize().unwrap().join(name)
+        self.database.with_file_name(name)
     }
 
     pub fn database(&self) -> PathBuf {
-        self.path("chat.sqlite")
+        self.database.clone()
     }
 
     /// Starts the program above this layer. The current file counts as synced.
@@ -71,19 +74,13 @@ impl Disk {
             }
         }
         let durable = self.path("durable");
-        let variables = self.variables();
-        let mut variables = Vec::from(variables.each_ref().map(|(name, path)| (*name, &**path)));
-        variables.push(("SHIM_DURABLE", &durable));
-        Server::start_with(&self.database(), &variables)
+        let variables = [&self.variables()[..], &[("SHIM_DURABLE", &*durable)]].concat();
+        Server::start_with(&self.database, &variables)
     }
 
     /// The variables with which commands run above this layer.
-    pub fn variables(&self) -> [(&'static str, PathBuf); 3] {
-        [
-            ("LD_PRELOAD", self.shim.clone()),
-            ("SHIM_DATABASE", self.database()),
-            ("SHIM_CONTROL", self.path("control")),
-        ]
+    pub fn variables(&self) -> [(&'static str, &Path); 3] {
+        variables(&self.shim, &self.database, &self.control)
     }
 
     /// Makes operations of a kind fail after a number of successes.
@@ -93,7 +90,7 @@ impl Disk {
         let number = PLANS.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         let part = self.path("control.part");
         std::fs::write(&part, format!("{kind} {after} {error} {number}")).unwrap();
-        std::fs::rename(part, self.path("control")).unwrap();
+        std::fs::rename(part, &self.control).unwrap();
     }
 
     pub fn heal(&self) {
@@ -116,7 +113,7 @@ impl Disk {
     #[expect(clippy::disallowed_methods, reason = "looks at the file from outside of the program")]
     pub fn connect(&self) -> Connection {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        Connection::open_with_flags(self.database(), flags).unwrap()
+        Connection::open_with_flags(&self.database, flags).unwrap()
     }
 
     /// All rows that requests write.

@@ -68,10 +68,8 @@ async fn health_names_what_the_disk_refuses() {
 fn examine(disk: &Disk, check: &str) -> (String, String) {
     let db = disk.database();
     let folder = db.parent().unwrap();
-    let variables = disk.variables();
-    let variables = variables.each_ref().map(|(name, path)| (*name, &**path));
     let doctor = ["doctor", "--json", "--web-push", "off", "--backup-to", text(folder), "--db", text(&db)];
-    let output = run_with(&doctor, &variables);
+    let output = run_with(&doctor, &disk.variables());
     let report: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{output:?}"));
     let found = report["checks"].as_array().unwrap().iter().find(|found| found["check"] == check);
     let found = found.unwrap_or_else(|| panic!("{check}: {report}"));
@@ -138,7 +136,6 @@ fn commands_that_need_space_refuse_before_they_write() {
     Person::create(&db, "owner", "owner");
     change(&db, FILL);
     let variables = disk.variables();
-    let variables = variables.each_ref().map(|(name, path)| (*name, &**path));
     let out = db.with_file_name("out.zst");
     let names = || {
         let entries = std::fs::read_dir(db.parent().unwrap()).unwrap();

@@ -15,3 +15,8 @@ pub fn compile_shim(folder: &Path) -> PathBuf {
     assert!(compiled.success());
     shim
 }
+
+/// The variables with which a program runs above the layer, which changes this file as the control says.
+pub fn variables<'p>(shim: &'p Path, file: &'p Path, control: &'p Path) -> [(&'static str, &'p Path); 3] {
+    [("LD_PRELOAD", shim), ("SHIM_DATABASE", file), ("SHIM_CONTROL", control)]
+}
