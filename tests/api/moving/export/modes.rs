@@ -12,7 +12,7 @@ struct House {
     ada: Client,
     bob: Client,
     eve: Client,
-    /// The public channel.
+    /// The id of the public channel.
     public: i64,
     messages: Vec<(&'static str, i64)>,
 }

@@ -1,6 +1,7 @@
 //! Broken and hostile archives of other programs: an error with the file and the line, and nothing left behind.
 
 use super::Import;
+use super::mattermost::post;
 use super::{mattermost, rocketchat, slack};
 use serde_json::{Value, json};
 use std::fs::File;
@@ -36,24 +37,15 @@ fn zip_with_bomb(import: &Import, name: &str) -> std::path::PathBuf {
     path
 }
 
-fn post(other: &Value) -> Value {
-    let mut post = json!({"team": "boats", "channel": "town-square", "user": "ada", "message": "x",
-        "create_at": 1_709_280_000_000_i64});
-    for (name, value) in other.as_object().unwrap() {
-        post[name] = value.clone();
-    }
-    json!({"type": "post", "post": post})
-}
-
 #[test]
 fn broken_lines_of_mattermost_are_named() {
     let user = |name: &str, email: &str| json!({"type": "user", "user": {"username": name, "email": email}});
-    let reply = |other: &Value| post(&json!({"replies": [post(other)["post"]]}));
+    let reply = |other: Value| post(json!({"replies": [post(other)["post"]]}));
     let cases = [
-        (reply(&json!({"create_at": "now"})), "invalid type: string \"now\", expected i64"),
-        (post(&json!({"channel": "nowhere"})), "there is no channel nowhere before it"),
-        (post(&json!({"attachments": [{"path": "../../secret"}]})), "the path leads out of the archive"),
-        (post(&json!({"message": "a\0b"})), "a text has a NUL character"),
+        (reply(json!({"create_at": "now"})), "invalid type: string \"now\", expected i64"),
+        (post(json!({"channel": "nowhere"})), "there is no channel nowhere before it"),
+        (post(json!({"attachments": [{"path": "../../secret"}]})), "the path leads out of the archive"),
+        (post(json!({"message": "a\0b"})), "a text has a NUL character"),
         (user("ada", "other@example.com"), "the user ada is there twice"),
         (user("eve", "ADA@example.com"), "the email ADA@example.com is there twice"),
         (json!({"type": "post"}), "it has no post"),

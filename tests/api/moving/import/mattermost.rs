@@ -1,7 +1,7 @@
 //! Mattermost's bulk export.
 
 use super::archive::with;
-use super::{Import, client, messages};
+use super::{Import, client, messages, with_content};
 use crate::harness::pictures;
 use serde_json::{Value, json};
 
@@ -32,6 +32,13 @@ pub fn export(lines: &[Value]) -> Import {
     import
 }
 
+/// A post of Ada, with these members.
+pub fn post(other: Value) -> Value {
+    let post = json!({"team": "boats", "channel": "town-square", "user": "ada", "message": "x",
+        "create_at": 1_709_280_000_000_i64});
+    json!({"type": "post", "post": with(post, other)})
+}
+
 #[tokio::test]
 async fn posts_become_messages_by_time_with_replies_in_topics() {
     let import = export(&[
@@ -54,8 +61,7 @@ async fn posts_become_messages_by_time_with_replies_in_topics() {
     let server = import.serve().await;
     let ada = client(&server, "ada@example.com").await;
     let seen = messages(&ada, json!([])).await;
-    let texts: Vec<(&str, &str)> =
-        seen.iter().map(|one| (one["subject"].as_str().unwrap(), one["content"].as_str().unwrap())).collect();
+    let texts = with_content(&seen, "subject");
     assert_eq!(texts[..2], [("", "psst"), ("When do we @bob row?", "When do we @**BOB X** row?")]);
     assert_eq!(texts[2].0, "imported from mattermost");
     assert!(
@@ -89,10 +95,7 @@ async fn direct_posts_of_several_people_become_a_group() {
     let server = import.serve().await;
     let (bob, cat) = (client(&server, "bob@example.com").await, client(&server, "cat@example.com").await);
     let group = messages(&cat, json!([])).await;
-    let texts: Vec<(&str, &str)> = group
-        .iter()
-        .map(|one| (one["subject"].as_str().unwrap(), one["content"].as_str().unwrap()))
-        .collect();
+    let texts = with_content(&group, "subject");
     assert_eq!(texts, [("", "from cat"), ("", "from bob")]);
     assert_eq!(group[0]["display_recipient"].as_array().unwrap().len(), 3);
     assert_eq!(group[0]["recipient_id"], group[1]["recipient_id"]);
@@ -102,8 +105,9 @@ async fn direct_posts_of_several_people_become_a_group() {
 #[tokio::test]
 async fn channels_of_several_teams_have_their_names() {
     let post = |team: &str, time: i64| {
-        json!({"type": "post", "post": {"team": team, "channel": "town-square", "user": "ada",
-            "message": format!("in {team}"), "create_at": 1_709_280_000_000_i64 + time}})
+        post(
+            json!({"team": team, "message": format!("in {team}"), "create_at": 1_709_280_000_000_i64 + time}),
+        )
     };
     let import = export(&[
         json!({"type": "team", "team": {"name": "cars", "display_name": "Car club"}}),
@@ -133,9 +137,8 @@ async fn channels_of_several_teams_have_their_names() {
 #[tokio::test]
 async fn posts_of_bots_are_kept_and_notices_left_out() {
     let post = |user: &str, time: i64, other: Value| {
-        let post = json!({"team": "boats", "channel": "town-square", "user": user, "message": "",
-            "create_at": 1_709_280_000_000_i64 + time});
-        json!({"type": "post", "post": with(post, other)})
+        let own = json!({"user": user, "message": "", "create_at": 1_709_280_000_000_i64 + time});
+        post(with(own, other))
     };
     let blocks =
         json!({"attachments": [{"title": "Build", "text": "passed for @ada"}, {"fallback": "more"}]});
@@ -207,9 +210,7 @@ fn a_folder_of_emoji_is_not_the_archive() {
 /// The folder may have other files of this kind.
 #[test]
 fn the_file_of_lines_may_be_given() {
-    let post = json!({"team": "boats", "channel": "town-square", "user": "ada", "message": "x",
-        "create_at": 1_709_280_000_000_i64, "attachments": [{"path": "20240301/list.txt"}]});
-    let import = export(&[json!({"type": "post", "post": post})]);
+    let import = export(&[post(json!({"attachments": [{"path": "20240301/list.txt"}]}))]);
     import.write("other.json", "{}");
     let error = import.refused(&import.archive());
     assert!(error.starts_with("an export has one file of lines"), "{error}");
@@ -220,9 +221,7 @@ fn the_file_of_lines_may_be_given() {
 /// Posts are read again, at their place in the file.
 #[tokio::test]
 async fn an_export_may_begin_with_a_byte_order_mark() {
-    let import =
-        export(&[json!({"type": "post", "post": {"team": "boats", "channel": "town-square", "user": "ada",
-        "message": "hello", "create_at": 1_709_280_000_123_i64}})]);
+    let import = export(&[post(json!({"message": "hello"}))]);
     let text = std::fs::read_to_string(import.archive().join("export.json")).unwrap();
     import.write("export.json", format!("\u{feff}{text}"));
     import.run(&[]);
@@ -234,21 +233,13 @@ async fn an_export_may_begin_with_a_byte_order_mark() {
 /// Programs of macOS write letters and their marks separately.
 #[tokio::test]
 async fn names_of_files_may_be_decomposed() {
-    let import =
-        export(&[json!({"type": "post", "post": {"team": "boats", "channel": "town-square", "user": "ada",
-        "message": "", "create_at": 1_709_280_000_123_i64, "attachments": [{"path": "1/b\u{f6}jen.txt"}]}})]);
+    let import = export(&[post(json!({"message": "", "attachments": [{"path": "1/b\u{f6}jen.txt"}]}))]);
     import.write("data/1/bo\u{308}jen.txt", "wind");
     import.run(&[]);
     let server = import.serve().await;
     let ada = client(&server, "ada@example.com").await;
     let content = messages(&ada, json!([])).await[0]["content"].clone();
     assert!(content.as_str().unwrap().starts_with("[b\u{f6}jen.txt](/user_uploads/1/"), "{content}");
-}
-
-fn post(other: Value) -> Value {
-    let post = json!({"team": "boats", "channel": "town-square", "user": "ada", "message": "x",
-        "create_at": 1_709_280_000_000_i64});
-    json!({"type": "post", "post": with(post, other)})
 }
 
 #[tokio::test]
@@ -285,10 +276,7 @@ async fn posts_of_people_who_are_not_in_the_export_are_kept() {
     let server = import.serve().await;
     let ada = client(&server, "ada@example.com").await;
     let seen = messages(&ada, json!([])).await;
-    let sent: Vec<(&str, &str)> = seen
-        .iter()
-        .map(|one| (one["sender_full_name"].as_str().unwrap(), one["content"].as_str().unwrap()))
-        .collect();
+    let sent = with_content(&seen, "sender_full_name");
     assert_eq!(sent, [("eve", "good bye"), ("guy", "so long"), ("ADA X", "x"), ("ADA X", "psst")]);
     assert_eq!(seen[2]["reactions"].as_array().unwrap().len(), 2);
     let query = "SELECT full_name FROM user WHERE NOT is_active AND NOT is_system_bot ORDER BY full_name";
@@ -321,9 +309,7 @@ async fn files_that_the_export_lacks_are_left_out() {
 
 #[test]
 fn broken_lines_are_named() {
-    let import =
-        export(&[json!({"type": "post", "post": {"team": "boats", "channel": "nowhere", "user": "ada",
-        "message": "x", "create_at": 1_709_280_000_000_i64}})]);
+    let import = export(&[post(json!({"channel": "nowhere"}))]);
     assert_eq!(import.refused(&import.archive()), "export.json:9: there is no channel nowhere before it");
     let import = export(&[json!({"type": "post", "post": {"message": 7}})]);
     assert!(import.refused(&import.archive()).starts_with("export.json:9: "));

@@ -110,6 +110,11 @@ pub async fn client(server: &TestServer, email: &str) -> Client {
     client
 }
 
+/// A member of each message, which is a text, and its content.
+fn with_content<'m>(messages: &'m [Value], member: &str) -> Vec<(&'m str, &'m str)> {
+    messages.iter().map(|one| (one[member].as_str().unwrap(), one["content"].as_str().unwrap())).collect()
+}
+
 /// All messages of a narrow, the oldest first, as Markdown.
 async fn messages(client: &Client, narrow: Value) -> Vec<Value> {
     let page = serde_json::json!({

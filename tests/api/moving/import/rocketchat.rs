@@ -1,6 +1,6 @@
 //! A dump of Rocket.Chat's database.
 
-use super::{Import, client, messages};
+use super::{Import, client, messages, with_content};
 use crate::harness::pictures;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -155,8 +155,7 @@ async fn rooms_become_channels_with_threads_and_discussions_as_topics() {
     let server = import.serve().await;
     let ada = client(&server, "ada@example.com").await;
     let seen = messages(&ada, json!([])).await;
-    let texts: Vec<(&str, &str)> =
-        seen.iter().map(|one| (one["subject"].as_str().unwrap(), one["content"].as_str().unwrap())).collect();
+    let texts = with_content(&seen, "subject");
     let thread = "Thread 1 (Imported from Rocket.Chat)";
     assert_eq!(
         texts[..3],
@@ -219,10 +218,7 @@ async fn teams_groups_and_long_names_are_kept() {
     assert_eq!(group[0]["display_recipient"].as_array().unwrap().len(), 3);
     // A discussion of two people is a part of their conversation.
     let direct = messages(&ada, json!([{"operator": "dm", "operand": [bob.user_id]}])).await;
-    let texts: Vec<(&str, &str)> = direct
-        .iter()
-        .map(|one| (one["subject"].as_str().unwrap(), one["content"].as_str().unwrap()))
-        .collect();
+    let texts = with_content(&direct, "subject");
     assert_eq!(texts, [("", "psst"), ("", "between us")]);
 }
 

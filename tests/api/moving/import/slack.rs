@@ -1,6 +1,6 @@
 //! Slack's export.
 
-use super::{Import, client, messages};
+use super::{Import, client, messages, with_content};
 use serde_json::{Value, json};
 use std::fs::File;
 use std::io::Write;
@@ -93,8 +93,7 @@ async fn an_export_becomes_channels_with_topics() {
     let bob = client(&server, "bob@example.com").await;
     let cat = client(&server, "cat@example.org").await;
     let seen = messages(&ada, json!([])).await;
-    let texts: Vec<(&str, &str)> =
-        seen.iter().map(|one| (one["subject"].as_str().unwrap(), one["content"].as_str().unwrap())).collect();
+    let texts = with_content(&seen, "subject");
     let thread = "2024-03-01 Slack thread 1";
     let topic = "imported from Slack";
     let list = texts[6].1;
@@ -178,10 +177,7 @@ async fn messages_of_all_kinds_have_their_senders() {
     let server = import.serve().await;
     let ada = client(&server, "ada@example.com").await;
     let seen = messages(&ada, json!([])).await;
-    let mut texts: Vec<(&str, &str)> = seen
-        .iter()
-        .map(|one| (one["sender_full_name"].as_str().unwrap(), one["content"].as_str().unwrap()))
-        .collect();
+    let mut texts = with_content(&seen, "sender_full_name");
     let mut texts = texts.split_off(texts.len() - 6);
     let (sender, with_file) = texts.remove(3);
     assert!(sender == "Bob" && with_file.starts_with("the plan\n[list.txt](/user_uploads/1/"), "{with_file}");
@@ -472,9 +468,7 @@ fn packed_exports_are_read_and_broken_ones_named() {
     zip.start_file("__MACOSX/boats export/._users.json", options).unwrap();
     zip.write_all(b"\0\x05").unwrap();
     zip.finish().unwrap();
-    let output = import.run_on(&path, &["--json"]);
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let report = import.report_on(&path, &[]);
     assert_eq!(report["messages"], 3);
     std::fs::remove_file(import.database()).unwrap();
 
@@ -523,8 +517,6 @@ fn packed_exports_may_have_backslashes_between_folders() {
         zip.write_all(&std::fs::read(import.archive().join(name)).unwrap()).unwrap();
     }
     zip.finish().unwrap();
-    let output = import.run_on(&path, &["--json"]);
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let report = import.report_on(&path, &[]);
     assert_eq!(report["messages"], 3, "{report}");
 }
