@@ -18,7 +18,6 @@ mod clock_jumps;
 mod code_playgrounds;
 mod default_stream_groups;
 mod deleted;
-mod digest;
 mod domains;
 mod drafts;
 mod emoji;

@@ -1,10 +1,9 @@
 //! Pages about accounts are in the language of the browser, and emails in that of their reader.
 
-use super::{DAY, invitation, log_in, start};
-use crate::digest;
+use super::mailbox::{Mailbox, PERIOD, URL};
+use super::{DAY, digest, invitation, log_in, start};
 use crate::harness::{Answer, TestServer};
 use crate::join::{between, text};
-use crate::missed_messages::mailbox::{Mailbox, PERIOD, URL};
 use hyper::Method;
 use regex::Regex;
 use serde_json::{Value, json};

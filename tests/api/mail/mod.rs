@@ -1,8 +1,10 @@
 //! Mail: who gets which email, once, and what a mail server that is down, busy or refuses changes.
 
 mod accounts;
+mod digest;
 mod languages;
 mod links;
+pub mod mailbox;
 mod new_address;
 mod queue;
 pub mod sink;

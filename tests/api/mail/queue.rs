@@ -1,9 +1,9 @@
 //! The queue: each email comes once, also after restarts, and a mail server that fails delays nothing else.
 
+use super::mailbox::{PERIOD, fill_queue};
 use super::sink::{MailSink, Reply};
 use super::{DAY, invitation, settle, start};
 use crate::harness::{ReservedPort, TestServer};
-use crate::missed_messages::mailbox::PERIOD;
 use serde_json::json;
 use std::net::TcpListener;
 use std::time::Duration;
@@ -178,32 +178,23 @@ async fn letters_that_people_wait_for_come_first_and_those_about_messages_last()
 async fn a_full_queue_keeps_room_for_letters_that_people_wait_for() {
     let (server, mut sink) = start().await;
     let (owner, _ada) = (server.owner().await, server.member("ada").await);
-    let fill = async |count: i64| {
-        server
-            .sql(&format!(
-                "WITH RECURSIVE copy (number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM copy WHERE number < {count})
-                 INSERT INTO outgoing_mail (kind, recipient, letter, created, expires, next_try)
-                 SELECT 'x', 'x@example.com', '{{}}', 0, 4000000000, 4000000000 FROM copy"
-            ))
-            .await;
-    };
     let ask = async || {
         super::submit(&server, "/accounts/password/reset/", json!({"email": "ada@example.com"})).await;
         settle(&server).await;
     };
     // Those about messages have no room any more: see `letters_that_find_no_room_wait`.
-    fill(15_000).await;
+    fill_queue(&server, 15_000).await;
     owner.post("/invites", invitation("a@example.com")).await.ok();
     settle(&server).await;
     assert_eq!(sink.next().await.to, "a@example.com");
-    fill(3_000).await;
+    fill_queue(&server, 3_000).await;
     owner.post("/invites", invitation("b@example.com")).await.ok();
     let links = Command::CreatePasswordLinks { all: false, mail: true };
     let refusal = commands::run(server.app(), links).await.unwrap_err();
     assert_eq!(refusal.msg(), "too many emails are waiting for the mail server");
     ask().await;
     assert_eq!(sink.next().await.to, "ada@example.com", "the invitation was dropped");
-    fill(2_000).await;
+    fill_queue(&server, 2_000).await;
     ask().await;
     assert!(sink.rest().is_empty());
 }

@@ -1,14 +1,12 @@
 //! The links that end mail of one kind.
 
+use super::digest::SUNDAY;
+use super::mailbox::{Mailbox, PERIOD, URL};
 use super::{DAY, log_in, submit};
 use crate::harness::Client;
-use crate::missed_messages::mailbox::{Mailbox, PERIOD, URL};
 use serde_json::{Value, json};
 use teamchat::scheduler;
 use teamchat::types::Role;
-
-/// The first day of test servers is a Monday.
-const SUNDAY: i64 = 6;
 
 async fn settings(client: &Client) -> Value {
     let mut queue = client.register(json!({"event_types": ["user_settings"]})).await;

@@ -1,8 +1,8 @@
 //! When mail is sent: the first message sets the time, and what is outdated by then is left out. Nothing is lost, and nothing is
 //! sent twice.
 
-use super::mailbox::{Mailbox, PERIOD};
 use crate::harness::Client;
+use crate::mail::mailbox::{Mailbox, PERIOD, fill_queue};
 use serde_json::json;
 use teamchat::scheduler;
 
@@ -140,13 +140,7 @@ async fn letters_that_find_no_room_wait() {
     let (ada, bob) = (server.member("ada").await, server.member("bob").await);
     bob.send_direct(&[&ada], "one").await;
     scheduler::settle(server.app()).await;
-    server
-        .sql(
-            "WITH RECURSIVE copy (number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM copy WHERE number < 15000)
-             INSERT INTO outgoing_mail (kind, recipient, letter, created, expires, next_try)
-             SELECT 'x', 'x@example.com', '{}', 0, 4000000000, 4000000000 FROM copy",
-        )
-        .await;
+    fill_queue(&server, 15_000).await;
     server.clock.advance(PERIOD);
     scheduler::settle(server.app()).await;
     assert_eq!(server.column("SELECT count(*) FROM missed_message").await, ["1"]);

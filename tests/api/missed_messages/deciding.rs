@@ -1,7 +1,7 @@
 //! The receivers of mail: settings and muting, presence, edits, kinds of accounts.
 
-use super::mailbox::{Mailbox, PERIOD};
 use crate::harness::{Blocked, Client, TestServer};
+use crate::mail::mailbox::{Mailbox, PERIOD};
 use serde_json::{Value, json};
 use std::time::Duration;
 use teamchat::app::Options;

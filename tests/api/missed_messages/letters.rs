@@ -1,8 +1,8 @@
 //! The content of emails: conversations, subjects, texts, reasons, threads, and what must not be in it.
 
-use super::mailbox::{Letter, Mailbox, PERIOD, URL};
 use crate::channels::channel_with;
 use crate::harness::{Client, TestServer};
+use crate::mail::mailbox::{Letter, Mailbox, PERIOD, URL};
 use crate::mail::sink::MailSink;
 use serde_json::json;
 use teamchat::scheduler;

@@ -3,4 +3,3 @@
 mod batches;
 mod deciding;
 mod letters;
-pub mod mailbox;

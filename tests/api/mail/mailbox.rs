@@ -24,6 +24,17 @@ pub struct Letter {
     pub rest: Value,
 }
 
+/// Adds emails to the queue that are not tried again.
+pub async fn fill_queue(server: &TestServer, count: i64) {
+    server
+        .sql(&format!(
+            "WITH RECURSIVE copy (number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM copy WHERE number < {count})
+             INSERT INTO outgoing_mail (kind, recipient, letter, created, expires, next_try)
+             SELECT 'x', 'x@example.com', '{{}}', 0, 4000000000, 4000000000 FROM copy"
+        ))
+        .await;
+}
+
 /// A mail server that is down, so that emails stay in the queue.
 pub struct Mailbox {
     port: ReservedPort,

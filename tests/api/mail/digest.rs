@@ -1,14 +1,13 @@
 //! The weekly digest.
 
+use super::DAY;
+use super::mailbox::Mailbox;
 use crate::harness::{Client, TestServer};
-use crate::missed_messages::mailbox::Mailbox;
 use serde_json::json;
-
-const DAY: i64 = 24 * 60 * 60;
 
 /// The day of the week on which clocks of test servers start, a Monday, and the one six days later.
 const MONDAY: i64 = 0;
-const SUNDAY: i64 = 6;
+pub const SUNDAY: i64 = 6;
 
 /// A server on whose first day Ada was there for the last time, with a channel of hers and Bob's.
 pub async fn absent() -> (Mailbox, TestServer, Client, Client, i64) {
