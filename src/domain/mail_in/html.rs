@@ -1,6 +1,6 @@
 //! HTML of mails as Markdown: paragraphs, lists, links, emphasis and code. The rest is left out, as are styles and scripts.
 
-use mail_parser::decoders::html::add_html_token;
+use html_escape::decode_html_entities;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
@@ -65,9 +65,6 @@ const QUOTES: [&str; 6] = [
 
 /// Ids of elements before a quoted mail, which has no element of its own.
 const QUOTE_FOLLOWS: [&str; 2] = ["divrplyfwdmsg", "appendonsend"];
-
-/// Longest entity, in bytes.
-const MAX_ENTITY: usize = 32;
 
 /// Converts HTML to Markdown. Quoted mails are left out unless `keeps_quotes` is true.
 pub fn to_markdown(html: &str, keeps_quotes: bool) -> String {
@@ -153,7 +150,7 @@ impl Tag {
     }
 
     fn attribute(&self, name: &str) -> Option<String> {
-        self.attributes.get(name).map(|value| decode_entities(value))
+        self.attributes.get(name).map(|value| decode_html_entities(value).into_owned())
     }
 
     /// True for an element that holds a quoted mail.
@@ -184,29 +181,6 @@ fn attribute_value(text: &str) -> (&str, &str) {
     text.split_at(end)
 }
 
-/// Replaces entities by their characters.
-fn decode_entities(text: &str) -> String {
-    let mut decoded = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(at) = rest.find('&') {
-        decoded.push_str(&rest[..at]);
-        rest = &rest[at..];
-        let end = rest.bytes().take(MAX_ENTITY).position(|byte| byte == b';');
-        let is_name = |name: &str| name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'#');
-        match end.filter(|end| rest.get(1..*end).is_some_and(is_name)) {
-            Some(end) => {
-                add_html_token(&mut decoded, &rest.as_bytes()[..=end], false);
-                rest = &rest[end + 1..];
-            }
-            None => {
-                decoded.push('&');
-                rest = &rest[1..];
-            }
-        }
-    }
-    decoded + rest
-}
-
 /// Markdown that is being written.
 #[derive(Default)]
 struct Writer {
@@ -234,7 +208,7 @@ impl Writer {
         if !self.left_out.is_empty() || text.is_empty() {
             return;
         }
-        let text = decode_entities(text);
+        let text = decode_html_entities(text);
         if self.preformatted > 0 {
             self.separate();
             self.out.push_str(&text);
