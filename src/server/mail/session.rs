@@ -238,8 +238,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Session<S> {
         for parameter in parameters.split_ascii_whitespace() {
             let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
             match (name.to_ascii_uppercase().as_str(), value.to_ascii_uppercase().as_str()) {
-                ("SIZE", size) => match size.parse::<usize>() {
-                    Ok(size) if size > self.most() => return Next::reply("552 5.3.4 The mail is too large"),
+                ("SIZE", size) => match size.parse::<u64>() {
+                    Ok(size) if size > self.most() as u64 => {
+                        return Next::reply("552 5.3.4 The mail is too large");
+                    }
                     Ok(_) => {}
                     Err(_) => return Next::reply("501 5.5.4 SIZE is a number"),
                 },
