@@ -7,7 +7,10 @@ use std::process::Command;
 pub fn compile_shim(folder: &Path) -> PathBuf {
     let shim = folder.join("shim.so");
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/durability/shim.c");
+    // It is loaded into the server.
+    let width: &[&str] = if cfg!(target_arch = "x86") { &["-m32"] } else { &[] };
     let compiled = Command::new("cc")
+        .args(width)
         .args(["-shared", "-fPIC", "-O1", "-o"])
         .args([&shim, &source])
         .status()
