@@ -246,6 +246,24 @@ async fn each_kind_of_background_work_is_divided() {
     }
 }
 
+/// What a step looks up for its topic is long in a channel of very many people.
+#[tokio::test]
+async fn a_step_of_retention_is_about_one_topic() {
+    let server = server_in_steps(Options::default()).await;
+    let ada = server.member("ada").await;
+    let general = server.channel("general", &[&ada]).await;
+    for number in 0..30 {
+        ada.send(general, &format!("topic {}", number % 10), "hello").await;
+    }
+    server.clock.advance(2 * DAY);
+    server.set_realm_setting("message_retention_days", json!(1)).await;
+    let topics = server.column("SELECT count(DISTINCT topic_id) FROM message").await;
+    server.remove_expired().await;
+    assert_eq!(server.column("SELECT count(*) FROM message").await, ["0"]);
+    let figures = figures(&server)["retention"];
+    assert_eq!((figures.steps.to_string(), figures.most_steps), (topics[0].clone(), 1));
+}
+
 /// A flood of long messages is indexed a few at a time, and completely before a search.
 #[tokio::test]
 async fn long_messages_are_indexed_in_several_jobs() {

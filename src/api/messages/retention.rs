@@ -12,7 +12,7 @@ use crate::scheduler;
 use crate::store::Tx;
 use crate::types::{MessageId, RecipientId, SECONDS_PER_DAY, TopicId};
 use rusqlite::{Connection, OptionalExtension};
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{HashMap, VecDeque};
 
 /// The most messages that are found in one snapshot.
 const BATCH: i64 = 500;
@@ -38,51 +38,51 @@ pub async fn remove_expired(app: &App) -> ApiResult<Option<i64>> {
         return Ok(None);
     }
     let mut expired = VecDeque::from(found);
-    let remove = move |tx: &mut Tx<'_>| -> ApiResult<bool> {
-        let count = messages::count_for_one_step(tx, expired.iter().take(STEP).copied())?;
-        let some: Vec<MessageId> = expired.drain(..count.min(expired.len())).collect();
-        remove(tx, &some, &mut cutoffs)?;
+    // Each step is about one topic: its receivers are looked up once, and a channel may have very many.
+    let step = move |tx: &mut Tx<'_>| -> ApiResult<bool> {
+        let Some((place, _)) = expired.front().copied() else { return Ok(true) };
+        let same = expired.iter().take(STEP).take_while(|(of, _)| *of == place).map(|(_, id)| *id);
+        let count = messages::count_for_one_step(tx, same)?;
+        let ids: Vec<MessageId> = expired.drain(..count).map(|(_, id)| id).collect();
+        remove(tx, place, &ids, &mut cutoffs)?;
         Ok(expired.is_empty())
     };
-    app.writer.run_in_steps("retention", remove).await?;
+    app.writer.run_in_steps("retention", step).await?;
     Ok(Some(now))
 }
 
-/// The place of a message that is to be deleted.
+/// The conversation of a message that is to be deleted.
 type Place = (RecipientId, Option<TopicId>);
 
-/// Deletes messages that are still expired: a setting may have changed, and a message may have moved or gone.
-fn remove(tx: &mut Tx<'_>, ids: &[MessageId], cutoffs: &mut Cutoffs) -> ApiResult<()> {
-    // By topic, with the topic as the newest of them spells it.
-    let mut places: BTreeMap<Place, (String, Vec<MessageId>)> = BTreeMap::new();
-    for id in ids {
-        let Some((place, subject)) = place_of(tx, *id)? else { continue };
-        let (spelling, ids) = places.entry(place).or_default();
-        *spelling = subject;
-        ids.push(*id);
+/// Deletes messages of one conversation that are still expired: a setting may have changed, and a message may have moved or gone.
+fn remove(tx: &mut Tx<'_>, place: Place, ids: &[MessageId], cutoffs: &mut Cutoffs) -> ApiResult<()> {
+    let stream = channels::by_recipient(tx, place.0)?;
+    let days = match stream.as_ref().and_then(|stream| stream.message_retention_days) {
+        Some(days) => days,
+        None => realm::settings::MESSAGE_RETENTION_DAYS.get(tx)?,
+    };
+    if days < 0 {
+        return Ok(());
     }
-    let of_realm: i64 = realm::settings::MESSAGE_RETENTION_DAYS.get(tx)?;
-    for ((recipient_id, _), (subject, mut ids)) in places {
-        let stream = channels::by_recipient(tx, recipient_id)?;
-        let of_channel = stream.as_ref().and_then(|stream| stream.message_retention_days);
-        let days = of_channel.unwrap_or(of_realm);
-        if days < 0 {
-            continue;
-        }
-        let cutoff = cutoffs.of(tx, days)?;
-        ids.retain(|id| *id < cutoff);
-        match stream {
-            _ if ids.is_empty() => {}
-            Some(stream) => delete::from_channel(tx, &stream, &subject, &ids, None)?,
-            None => delete::direct(tx, recipient_id, &ids)?,
+    let cutoff = cutoffs.of(tx, days)?;
+    // With the topic as the newest of them spells it.
+    let (mut spelling, mut left) = (String::new(), Vec::new());
+    for id in ids.iter().copied().filter(|id| *id < cutoff) {
+        if let Some(subject) = subject_in(tx, id, place)? {
+            spelling = subject;
+            left.push(id);
         }
     }
-    Ok(())
+    match stream {
+        _ if left.is_empty() => Ok(()),
+        Some(stream) => delete::from_channel(tx, &stream, &spelling, &left, None),
+        None => delete::direct(tx, place.0, &left),
+    }
 }
 
-/// Finds a batch of expired messages of one channel, or of direct conversations. Costs two short statements without retention,
+/// Finds a batch of expired messages of one channel, or of direct conversations, by conversation. Costs two short statements without retention,
 /// and a seek for each channel with it.
-fn find_expired(connection: &Connection, cutoffs: &mut Cutoffs) -> ApiResult<Vec<MessageId>> {
+fn find_expired(connection: &Connection, cutoffs: &mut Cutoffs) -> ApiResult<Vec<(Place, MessageId)>> {
     let of_realm: i64 = realm::settings::MESSAGE_RETENTION_DAYS.get(connection)?;
     for (recipient_id, days) in channels::limited_retention(connection, of_realm)? {
         let cutoff = cutoffs.of(connection, days)?;
@@ -98,35 +98,43 @@ fn find_expired(connection: &Connection, cutoffs: &mut Cutoffs) -> ApiResult<Vec
     Ok(direct_before(connection, cutoff, BATCH)?)
 }
 
-/// The oldest messages of a channel below an id.
+/// The oldest messages of a channel below an id, by topic.
 fn in_channel_before(
     connection: &Connection,
     recipient_id: RecipientId,
     before: MessageId,
     limit: i64,
-) -> rusqlite::Result<Vec<MessageId>> {
-    connection
-        .prepare_cached("SELECT id FROM message WHERE recipient_id = ?1 AND id < ?2 ORDER BY id LIMIT ?3")?
-        .query_map((recipient_id, before, limit), |row| row.get(0))?
-        .collect()
+) -> rusqlite::Result<Vec<(Place, MessageId)>> {
+    let mut found = connection
+        .prepare_cached(
+            "SELECT topic_id, id FROM message WHERE recipient_id = ?1 AND id < ?2 ORDER BY id LIMIT ?3",
+        )?
+        .query_map((recipient_id, before, limit), |row| Ok(((recipient_id, row.get(0)?), row.get(1)?)))?
+        .collect::<rusqlite::Result<Vec<_>>>()?;
+    found.sort_unstable();
+    Ok(found)
 }
 
 /// Direct messages below an id, by conversation.
-fn direct_before(connection: &Connection, before: MessageId, limit: i64) -> rusqlite::Result<Vec<MessageId>> {
+fn direct_before(
+    connection: &Connection,
+    before: MessageId,
+    limit: i64,
+) -> rusqlite::Result<Vec<(Place, MessageId)>> {
     connection
         .prepare_cached(
-            "SELECT message.id FROM recipient CROSS JOIN message USING (recipient_id)
+            "SELECT recipient_id, message.id FROM recipient CROSS JOIN message USING (recipient_id)
              WHERE user_ids IS NOT NULL AND message.id < ?1 LIMIT ?2",
         )?
-        .query_map((before, limit), |row| row.get(0))?
+        .query_map((before, limit), |row| Ok(((row.get(0)?, None), row.get(1)?)))?
         .collect()
 }
 
-/// The set of receivers and the topic of a message, with its spelling of the topic.
-fn place_of(connection: &Connection, id: MessageId) -> rusqlite::Result<Option<(Place, String)>> {
+/// A message's spelling of its topic; `None` if it is not in this conversation any more.
+fn subject_in(connection: &Connection, id: MessageId, place: Place) -> rusqlite::Result<Option<String>> {
     connection
-        .prepare_cached("SELECT recipient_id, topic_id, subject FROM message WHERE id = ?1")?
-        .query_row([id], |row| Ok(((row.get(0)?, row.get(1)?), row.get(2)?)))
+        .prepare_cached("SELECT subject FROM message WHERE id = ?1 AND recipient_id = ?2 AND topic_id IS ?3")?
+        .query_row((id, place.0, place.1), |row| row.get(0))
         .optional()
 }
 

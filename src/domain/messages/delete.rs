@@ -21,7 +21,13 @@ pub fn from_channel(
     ids: &[MessageId],
     deleter: Option<UserId>,
 ) -> ApiResult<()> {
-    let groups = moved::group_by_receivers(tx, stream.stream_id, stream.recipient_id, ids)?;
+    // The subscribers of a channel with public history get the event in any case.
+    let group = if stream.has_public_history() {
+        moved::group_by_former_receivers
+    } else {
+        moved::group_by_receivers
+    };
+    let groups = group(tx, stream.stream_id, stream.recipient_id, ids)?;
     let audience = recipients(tx, stream, ids, moved::all_receivers(&groups))?;
     let audience = match deleter {
         Some(user_id) if !audience.contains(user_id) => audience.with(user_id),

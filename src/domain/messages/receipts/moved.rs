@@ -128,15 +128,35 @@ pub fn all_receivers(groups: &ReceiverGroups) -> RoaringBitmap {
     groups.iter().fold(RoaringBitmap::new(), |all, (_, users)| all | users)
 }
 
-/// Groups messages of a channel, ascending, by their receivers, in one pass over the ids and the ends of spans.
+/// Groups messages of a channel, ascending, by their receivers.
 pub fn group_by_receivers(
     connection: &Connection,
     stream_id: StreamId,
     recipient_id: RecipientId,
     ids: &[MessageId],
 ) -> ApiResult<ReceiverGroups> {
+    group(connection, recipient_id, ids, span_ends(connection, stream_id, &[CURRENT_SPANS, ENDED_SPANS])?)
+}
+
+/// The same without receivers who have been subscribed since, of whom a channel may have very many.
+pub fn group_by_former_receivers(
+    connection: &Connection,
+    stream_id: StreamId,
+    recipient_id: RecipientId,
+    ids: &[MessageId],
+) -> ApiResult<ReceiverGroups> {
+    group(connection, recipient_id, ids, span_ends(connection, stream_id, &[ENDED_SPANS])?)
+}
+
+/// In one pass over the ids and the ends of spans.
+fn group(
+    connection: &Connection,
+    recipient_id: RecipientId,
+    ids: &[MessageId],
+    ends: Vec<SpanEnd>,
+) -> ApiResult<ReceiverGroups> {
     let moved = moved_receipts(connection, recipient_id)?;
-    let mut ends = span_ends(connection, stream_id)?.into_iter().peekable();
+    let mut ends = ends.into_iter().peekable();
     let mut subscribed = RoaringBitmap::new();
     let mut groups: ReceiverGroups = Vec::new();
     for id in ids {
@@ -157,16 +177,19 @@ pub fn group_by_receivers(
     Ok(groups)
 }
 
-/// The beginnings (true) and ends (false) of spans, in the order of messages; at one message, ends come first.
-fn span_ends(connection: &Connection, stream_id: StreamId) -> ApiResult<Vec<(MessageId, u32, bool)>> {
-    let statements = [
-        "SELECT user_id, from_message_id, until_message_id
-         FROM subscription INDEXED BY subscription_stream JOIN subscription_span USING (user_id, stream_id)
-         WHERE stream_id = ?1 AND active AND until_message_id IS NULL",
-        "SELECT user_id, from_message_id, until_message_id
-         FROM subscription_span INDEXED BY subscription_span_ended
-         WHERE stream_id = ?1 AND until_message_id IS NOT NULL AND from_message_id < until_message_id",
-    ];
+/// A beginning (true) or an end (false) of a user's span, at a message.
+type SpanEnd = (MessageId, u32, bool);
+
+const CURRENT_SPANS: &str = "SELECT user_id, from_message_id, until_message_id
+     FROM subscription INDEXED BY subscription_stream JOIN subscription_span USING (user_id, stream_id)
+     WHERE stream_id = ?1 AND active AND until_message_id IS NULL";
+
+const ENDED_SPANS: &str = "SELECT user_id, from_message_id, until_message_id
+     FROM subscription_span INDEXED BY subscription_span_ended
+     WHERE stream_id = ?1 AND until_message_id IS NOT NULL AND from_message_id < until_message_id";
+
+/// The beginnings and ends of spans, in the order of messages; at one message, ends come first.
+fn span_ends(connection: &Connection, stream_id: StreamId, statements: &[&str]) -> ApiResult<Vec<SpanEnd>> {
     let mut ends = Vec::new();
     for statement in statements {
         let mut statement = connection.prepare_cached(statement)?;
