@@ -49,8 +49,8 @@ pub trait Event: Serialize + DeserializeOwned + Send + Sync + 'static {
         None
     }
 
-    /// The event without the text of its message; `None` if it is about nothing else.
-    fn without_text(self) -> Option<Self>
+    /// The event without the text of its message; `None` if it is about nothing but the message and `gone` ones (ascending).
+    fn without_text(self, _gone: &[MessageId]) -> Option<Self>
     where
         Self: Sized,
     {

@@ -2,6 +2,7 @@
 
 use super::delivery::{Deliverable, share};
 use super::event::{Event, Routed};
+use crate::types::MessageId;
 use std::sync::Arc;
 
 /// All events that can be emitted.
@@ -25,8 +26,8 @@ pub struct EventKind {
 /// Reads an event from its members and its routing.
 type Parse = fn(&str, Option<&str>) -> serde_json::Result<Arc<dyn Deliverable>>;
 
-/// Writes the members of an event without the text of its message; `None` if nothing is left to deliver.
-type WithoutText = fn(&str) -> serde_json::Result<Option<String>>;
+/// Writes the members of an event without the text of its message, while others are gone too; `None` if nothing is left to deliver.
+type WithoutText = fn(&str, &[MessageId]) -> serde_json::Result<Option<String>>;
 
 /// Why a row of the log cannot be delivered.
 #[derive(Debug, thiserror::Error)]
@@ -65,9 +66,9 @@ fn parse<E: Event>(payload: &str, routing: Option<&str>) -> serde_json::Result<A
     Ok(share(Routed { event, routing }))
 }
 
-fn without_text<E: Event>(payload: &str) -> serde_json::Result<Option<String>> {
+fn without_text<E: Event>(payload: &str, gone: &[MessageId]) -> serde_json::Result<Option<String>> {
     let event: E = serde_json::from_str(payload)?;
-    event.without_text().map(|event| serde_json::to_string(&event)).transpose()
+    event.without_text(gone).map(|event| serde_json::to_string(&event)).transpose()
 }
 
 impl Registry {

@@ -13,6 +13,7 @@ use crate::store::{StoreError, Tx};
 use crate::types::{EventId, MessageId};
 use rusqlite::Connection;
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 /// Maximum number of events changed by one job, and of their bytes, which are overwritten. One event may be longer. They are changed
 /// after the job itself, so that its budget does not count them.
@@ -25,8 +26,16 @@ pub struct Withdrawal {
     events: VecDeque<EventId>,
     /// Their length.
     bytes: i64,
-    /// The users who do not get them; `None` for everyone.
-    from: Option<Audience>,
+    /// Who does not get them; `None` for everyone.
+    from: Option<Loss>,
+}
+
+/// Users who lose messages that others keep.
+#[derive(Clone)]
+struct Loss {
+    receivers: Audience,
+    /// The messages, ascending.
+    message_ids: Arc<[MessageId]>,
 }
 
 impl Tx<'_> {
@@ -43,8 +52,8 @@ impl Tx<'_> {
         withdraw(self, events, None)
     }
 
-    /// The same for some receivers only, who lose access to the messages (ascending). Events that are also about other messages
-    /// stay as they are.
+    /// The same for some receivers only, who lose access to the messages (ascending). Events that are also about messages
+    /// which they keep stay as they are.
     pub fn withdraw_events_from(
         &mut self,
         message_ids: &[MessageId],
@@ -56,16 +65,13 @@ impl Tx<'_> {
         }
         let mut events = log::events_of_messages(self, *first..=*last)?;
         events.retain(|(message_id, _)| message_ids.binary_search(message_id).is_ok());
-        withdraw(self, events.into_iter().map(|(_, id)| id).collect(), Some(receivers.clone()))
+        let loss = Loss { receivers: receivers.clone(), message_ids: message_ids.into() };
+        withdraw(self, events.into_iter().map(|(_, id)| id).collect(), Some(loss))
     }
 }
 
 /// Withdraws some of the events in this job, and the others in follow-up jobs.
-fn withdraw(
-    tx: &mut Tx<'_>,
-    mut events: VecDeque<EventId>,
-    from: Option<Audience>,
-) -> Result<(), StoreError> {
+fn withdraw(tx: &mut Tx<'_>, mut events: VecDeque<EventId>, from: Option<Loss>) -> Result<(), StoreError> {
     let (mut earlier, mut earlier_bytes) = (0, 0);
     for withdrawal in tx.outbox_items::<Withdrawal>() {
         earlier += withdrawal.events.len();
@@ -102,8 +108,8 @@ impl Withdrawal {
         for id in self.events {
             let Some(event) = log::stored_event(connection, id)? else { continue };
             let change = match &self.from {
-                None => Some(without_text(&event, registry)),
-                Some(from) => fewer_receivers(&event, from, registry),
+                None => Some(without_text(&event, &[], registry)),
+                Some(loss) => fewer_receivers(&event, loss, registry),
             };
             let Some(change) = change else { continue };
             match &change {
@@ -118,19 +124,20 @@ impl Withdrawal {
 }
 
 /// The event without its text. One that this program cannot read is removed: the queues that wait for it expire anyway.
-fn without_text(event: &StoredEvent, registry: &Registry) -> Change {
-    let rest = registry.find(&event.name, event.version).ok().map(|kind| (kind.without_text)(&event.payload));
-    match rest {
+fn without_text(event: &StoredEvent, gone: &[MessageId], registry: &Registry) -> Change {
+    let kind = registry.find(&event.name, event.version);
+    match kind.ok().map(|kind| (kind.without_text)(&event.payload, gone)) {
         Some(Ok(Some(payload))) => Change::Payload(payload.into_boxed_str()),
         _ => Change::Removed,
     }
 }
 
-/// The event for fewer receivers, if it is about one message only.
-fn fewer_receivers(event: &StoredEvent, from: &Audience, registry: &Registry) -> Option<Change> {
-    if !matches!(without_text(event, registry), Change::Removed) {
+/// The event for fewer receivers, if it is only about messages that the others lose.
+fn fewer_receivers(event: &StoredEvent, loss: &Loss, registry: &Registry) -> Option<Change> {
+    if !matches!(without_text(event, &loss.message_ids, registry), Change::Removed) {
         return None;
     }
+    let from = &loss.receivers;
     let before = &event.audience;
     let users = before.bitmap() - from.bitmap();
     let is_public = before.is_also_public() && !from.is_also_public();

@@ -319,8 +319,9 @@ impl Event for MessageEdited {
     }
 
     /// A move of other messages stays.
-    fn without_text(self) -> Option<Self> {
-        let others = self.message_ids.iter().any(|id| *id != self.message_id);
+    fn without_text(self, gone: &[MessageId]) -> Option<Self> {
+        let is_gone = |id: &MessageId| *id == self.message_id || gone.binary_search(id).is_ok();
+        let others = !self.message_ids.iter().all(is_gone);
         others.then_some(Self { content: None, ..self })
     }
 

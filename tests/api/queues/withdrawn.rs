@@ -153,6 +153,30 @@ async fn messages_that_move_away_are_not_delivered_to_those_who_lose_them() {
     assert_eq!(message_ids(&of_loses.events().await), [other]);
 }
 
+// conformance: queue-83
+#[tokio::test]
+async fn moves_of_messages_that_all_move_away_are_not_delivered_to_those_who_lose_them() {
+    let server = TestServer::start().await;
+    let owner = server.owner().await;
+    let (stays, loses) = (server.member("stays").await, server.member("loses").await);
+    let garden = server.channel("garden", &[&owner, &stays, &loses]).await;
+    let shed = server.private_channel("shed", &[&owner, &stays]).await;
+    let (first, second) = (owner.send(garden, "soup", "one").await, owner.send(garden, "soup", "two").await);
+    let types = ["update_message", "delete_message"];
+    let (mut of_stays, mut of_loses) = (listen(&stays, &types).await, listen(&loses, &types).await);
+    let changes = json!({"topic": "tea", "propagate_mode": "change_all", "content": SECRET,
+        "send_notification_to_new_thread": false});
+    owner.patch(&format!("/messages/{first}"), changes).await.ok();
+    let changes = json!({"stream_id": shed, "propagate_mode": "change_all",
+        "send_notification_to_new_thread": false, "send_notification_to_old_thread": false});
+    owner.patch(&format!("/messages/{first}"), changes).await.ok();
+    let events = of_stays.expect_kinds(&["update_message"; 2]).await;
+    assert_eq!((&events[0]["subject"], &events[0]["content"]), (&json!("tea"), &json!(SECRET)));
+    let events = of_loses.expect_kinds(&["delete_message"; 2]).await;
+    let ids: Vec<_> = events.iter().map(|event| event["message_id"].as_i64().unwrap()).collect();
+    assert_eq!(ids, [first, second]);
+}
+
 #[tokio::test]
 async fn purged_messages_are_not_delivered() {
     let server = TestServer::start().await;
