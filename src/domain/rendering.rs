@@ -277,14 +277,15 @@ impl<'a> Organization<'a> {
         }))
     }
 
-    /// The user of a name, ignoring case. Of several, the only active one.
+    /// The accessible user of a name, ignoring case. Of several, the only active one.
     fn find_by_name(&self, name: &str) -> ApiResult<Option<UserRow>> {
-        let mut found = users::by_full_name(&self.ctx, name)?;
+        let accessible = self.accessible()?;
+        let mut found = users::by_full_name(&self.ctx, accessible, name)?;
         if found.is_empty() && !name.is_ascii() {
             let wanted = name.to_lowercase();
             let names = self.names_with_other_letters()?;
-            let matching = names.iter().filter(|(_, known)| *known == wanted).take(2);
-            for (user_id, _) in matching {
+            let matching = names.iter().filter(|(id, known)| *known == wanted && accessible.contains(*id));
+            for (user_id, _) in matching.take(2) {
                 found.extend(rows::user::by_id(&self.ctx, *user_id)?);
             }
         }

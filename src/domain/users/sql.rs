@@ -1,5 +1,6 @@
 //! SQL statements on the `user` table.
 
+use crate::domain::access::users::Accessible;
 use crate::domain::images::avatar::Avatar;
 use crate::domain::look_alikes::Named;
 use crate::domain::rows::user::{COLUMNS, UserRow};
@@ -278,15 +279,21 @@ pub fn password_hash(connection: &Connection, user_id: UserId) -> rusqlite::Resu
     Ok(statement.query_row([user_id], |row| row.get(0)).optional()?.flatten())
 }
 
-/// Lists at most two users with this name, active ones first. Case is ignored for ASCII letters only, because the index
-/// folds no others.
-pub fn by_full_name(connection: &Connection, name: &str) -> rusqlite::Result<Vec<UserRow>> {
+/// Lists at most two accessible users with this name, active ones first. Case is ignored for ASCII letters only, because the
+/// index folds no others.
+pub fn by_full_name(
+    connection: &Connection,
+    accessible: &Accessible,
+    name: &str,
+) -> rusqlite::Result<Vec<UserRow>> {
     connection
         .prepare_cached(&format!(
             "SELECT {COLUMNS} FROM user WHERE lower(full_name) = lower(?1)
-             ORDER BY is_active DESC, user_id LIMIT 2"
+             ORDER BY is_active DESC, user_id"
         ))?
         .query_map([name], UserRow::read)?
+        .filter(|found| found.as_ref().map_or(true, |user| accessible.contains(user.user_id)))
+        .take(2)
         .collect()
 }
 

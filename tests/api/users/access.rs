@@ -459,6 +459,27 @@ async fn a_guest_does_not_see_how_strangers_are() {
     of_ada.expect_kinds(&["typing/start"]).await;
 }
 
+/// If they were, a guest could find out names, and could not mention a user who has the name of a stranger.
+#[tokio::test]
+async fn namesakes_whom_a_guest_cannot_access_are_not_counted_in_mentions() {
+    let server = TestServer::start().await;
+    let (ada, stranger, guest) =
+        (server.member("ada").await, server.member("stranger").await, server.guest("guest").await);
+    server.channel("shared", &[&ada, &guest]).await;
+    server.restrict_guests().await;
+    for (name, mention) in [("Ada Lovelace", "@**ada lovelace**"), ("Åsa", "@**åsa**")] {
+        for user in [&ada, &stranger] {
+            user.patch("/settings", json!({"full_name": name})).await.ok();
+        }
+        let rendered = async |client: &Client| {
+            let answer = client.post("/messages/render", json!({"content": mention})).await.ok();
+            answer["rendered"].as_str().unwrap().to_owned()
+        };
+        assert!(rendered(&guest).await.contains(&format!("data-user-id=\"{}\"", ada.user_id)), "{name}");
+        assert!(!rendered(&stranger).await.contains("data-user-id"), "{name} is the name of two users");
+    }
+}
+
 // conformance: user-40
 #[tokio::test]
 async fn access_events_reproduce_state() {
