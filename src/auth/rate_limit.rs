@@ -48,8 +48,8 @@ pub struct RateLimiter {
     /// Mails to the addresses of channels that one person has asked for, as on the published server for all. Strangers may
     /// know an address, and use it up for its person only.
     mails_of_users: [Counter<UserId>; 3],
-    /// Emails that one address causes without a login, as on the published server.
-    letters_of_addresses: Counter<IpAddr>,
+    /// Emails that are caused without a login from one address, as on the published server, and from one /48 network of IPv6.
+    letters_of_addresses: [Counter<IpAddr>; 2],
     /// Emails with a link for a new password, or that prove a new address, of one account, as on the published server. As many
     /// emails of each other kind go to one address, however many people ask for them.
     letters_of_accounts: [Counter<String>; 2],
@@ -83,7 +83,7 @@ impl Default for RateLimiter {
                 Counter::new(120, 5 * MINUTE),
                 Counter::new(600, 60 * MINUTE),
             ],
-            letters_of_addresses: Counter::new(5, DAY),
+            letters_of_addresses: [Counter::new(5, DAY), Counter::new(50, DAY)],
             letters_of_accounts: [Counter::new(2, 60 * MINUTE), Counter::new(5, DAY)],
             invitations_of_users: Counter::new(100, DAY),
             moves_of_users: Counter::new(20_000, 60 * MINUTE),
@@ -131,9 +131,7 @@ impl RateLimiter {
 
     /// Counts a step of a login at a provider. Fails if there were too many.
     pub fn count_sign_on(&self, peer: IpAddr, clock: &Clock) -> ApiResult<()> {
-        let [of_addresses, of_sites] = &self.sign_ons;
-        of_addresses.count(address_block(peer), clock).check()?;
-        address_site(peer).map_or(Ok(()), |site| of_sites.count(site, clock).check())
+        count_peer(&self.sign_ons, peer, clock)
     }
 
     /// Counts a request of a user, or an anonymous one of an address. Requests of a bot also count for its quota owner.
@@ -171,7 +169,7 @@ impl RateLimiter {
 
     /// Counts an email that an address causes without a login. Fails if there were too many.
     pub fn count_letter(&self, peer: IpAddr, clock: &Clock) -> ApiResult<()> {
-        self.letters_of_addresses.count(address_block(peer), clock).check()
+        count_peer(&self.letters_of_addresses, peer, clock)
     }
 
     /// Counts an email with a link that changes an account: `account` is its address, or another name of it. Fails if there were
@@ -232,6 +230,12 @@ impl RateLimiter {
         self.wrong_key_lines.remove_expired(now);
         self.limits().into_iter().for_each(|(_, limit)| limit.remove_expired(now));
     }
+}
+
+/// Counts an attempt from an address, and from its /48 network of IPv6. Fails if there were too many from either.
+fn count_peer([of_addresses, of_sites]: &[Counter<IpAddr>; 2], peer: IpAddr, clock: &Clock) -> ApiResult<()> {
+    of_addresses.count(address_block(peer), clock).check()?;
+    address_site(peer).map_or(Ok(()), |site| of_sites.count(site, clock).check())
 }
 
 /// Usage of a limit after the last attempt was counted.
@@ -385,6 +389,20 @@ mod tests {
         limiter.count_sign_on("198.51.100.1".parse().unwrap(), &clock).unwrap();
         clock.advance(600);
         limiter.count_sign_on(address(20, 1), &clock).unwrap();
+    }
+
+    #[test]
+    fn a_large_network_causes_few_emails_without_a_login() {
+        let (limiter, clock) = (RateLimiter::default(), Clock::manual(0));
+        for letter in 0..50 {
+            limiter.count_letter(address(letter / 5, 1), &clock).unwrap();
+        }
+        let refusal = limiter.count_letter(address(10, 1), &clock).unwrap_err();
+        assert_eq!((refusal.status(), refusal.code()), (429, "RATE_LIMIT_HIT"));
+        limiter.count_letter(address(1 << 16, 1), &clock).unwrap();
+        limiter.count_letter("198.51.100.1".parse().unwrap(), &clock).unwrap();
+        clock.advance(24 * 60 * 60);
+        limiter.count_letter(address(10, 1), &clock).unwrap();
     }
 
     #[test]
