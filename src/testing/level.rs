@@ -8,16 +8,20 @@ use serde_json::Value;
 /// The feature level at which fields appeared: of which object, the name, the level.
 const FIELDS: &str = include_str!("feature_levels.txt");
 
-/// The last feature level of published releases.
+/// The feature levels of published releases. The levels before one are of its development.
 const RELEASES: &[(i64, &str)] = &[
     (25, "3.0"),
-    (64, "4.0"),
-    (117, "5.0"),
-    (157, "6.0"),
-    (184, "7.0"),
-    (236, "8.0"),
+    (27, "3.1"),
+    (65, "4.0"),
+    (122, "5.0"),
+    (156, "6.0"),
+    (157, "6.2"),
+    (185, "7.0"),
+    (237, "8.0"),
     (277, "9.0"),
+    (278, "9.2"),
     (371, "10.0"),
+    (372, "10.1"),
     (FEATURE_LEVEL, "11.0"),
 ];
 
@@ -27,7 +31,7 @@ const RELEASES: &[(i64, &str)] = &[
 pub struct Level {
     /// The feature level. `GET /server_settings` and `POST /register` omit later members.
     pub feature_level: i64,
-    /// The version; by default the release of that level.
+    /// The version; by default the release of that level, or the next one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
 }
@@ -44,7 +48,7 @@ impl Level {
 
     /// The version to announce.
     pub fn version(&self) -> String {
-        let release = RELEASES.iter().find(|(last, _)| self.feature_level <= *last);
+        let release = RELEASES.iter().find(|(level, _)| self.feature_level <= *level);
         self.version.clone().unwrap_or_else(|| release.map_or("11.0", |(_, version)| version).to_owned())
     }
 
@@ -121,6 +125,35 @@ mod tests {
             "queue_id": "q", "subscriptions": [{"name": "a"}],
         });
         assert_eq!(answer, expected);
+    }
+
+    #[test]
+    fn a_level_announces_its_release_or_the_next() {
+        let versions = [
+            (25, "3.0"),
+            (26, "3.1"),
+            (64, "4.0"),
+            (65, "4.0"),
+            (66, "5.0"),
+            (122, "5.0"),
+            (123, "6.0"),
+            (157, "6.2"),
+            (158, "7.0"),
+            (185, "7.0"),
+            (237, "8.0"),
+            (238, "9.0"),
+            (277, "9.0"),
+            (278, "9.2"),
+            (371, "10.0"),
+            (372, "10.1"),
+            (373, "11.0"),
+            (FEATURE_LEVEL, "11.0"),
+        ];
+        for (feature_level, version) in versions {
+            assert_eq!(Level { feature_level, version: None }.version(), version, "level {feature_level}");
+        }
+        let version = Some("8.4".to_owned());
+        assert_eq!(Level { feature_level: 237, version }.version(), "8.4");
     }
 
     /// Levels above our own are those of members that came later and are served all the same: no emulated server has them.

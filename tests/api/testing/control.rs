@@ -346,15 +346,28 @@ async fn presence_waiting_periods_and_activity_follow_the_clock() {
 async fn older_levels_hide_later_members() {
     let server = Program::start(SMALL, &[]);
     let level = server.control("PUT", "/level", json!({"feature_level": 237})).await;
-    assert_eq!(level["version"], "9.0");
+    assert_eq!(level["version"], "8.0");
     let settings = server.get("/server_settings", IAGO).await;
-    assert_eq!((&settings["zulip_feature_level"], &settings["zulip_version"]), (&json!(237), &json!("9.0")));
+    assert_eq!((&settings["zulip_feature_level"], &settings["zulip_version"]), (&json!(237), &json!("8.0")));
     let state = server.post("/register", IAGO, json!({})).await;
     assert_eq!(state["zulip_feature_level"], 237);
     assert!(state["channel_folders"].is_null() && state["navigation_views"].is_null());
     assert!(
         state["subscriptions"][0]["is_archived"].is_null() && state["subscriptions"][0]["name"] == "Verona"
     );
+    // Permissions as groups came one at a time: two of the organization, one of channels and one of groups.
+    let permissions = |object: &Value, is_permission: fn(&str) -> bool| -> Vec<String> {
+        let mut names: Vec<_> = object.as_object().unwrap().keys().cloned().collect();
+        names.retain(|name| is_permission(name));
+        names.sort();
+        names
+    };
+    let of_organization = permissions(&state, |name| name.starts_with("realm_") && name.ends_with("_group"));
+    assert_eq!(of_organization, ["realm_can_access_all_users_group", "realm_create_multiuse_invite_group"]);
+    let of_channel = permissions(&state["subscriptions"][0], |name| name.starts_with("can_"));
+    assert_eq!(of_channel, ["can_remove_subscribers_group"]);
+    let of_group = permissions(&state["realm_user_groups"][0], |name| name.starts_with("can_"));
+    assert_eq!(of_group, ["can_mention_group"]);
     server.control("DELETE", "/level", Value::Null).await;
     assert_eq!(server.post("/register", IAGO, json!({})).await["zulip_feature_level"], 421);
 }
