@@ -1,6 +1,11 @@
 //! Emulation of an older server: its version and feature level, without later members.
 
+use crate::domain::groups::system::SystemGroup;
+use crate::domain::groups::system::SystemGroup::{
+    Administrators, Everyone, FullMembers, Internet, Members, Moderators, Nobody, Owners,
+};
 use crate::http::{ApiError, ApiResult};
+use crate::types::GroupId;
 use crate::types::version::FEATURE_LEVEL;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -25,11 +30,30 @@ const RELEASES: &[(i64, &str)] = &[
     (FEATURE_LEVEL, "11.0"),
 ];
 
+/// Policies that were numbers before permissions replaced them: the first feature level, the policy, the permission, and
+/// the narrowest and the widest group with a number.
+const POLICIES: [(i64, &str, &str, SystemGroup, SystemGroup); 7] = [
+    (1, "realm_invite_to_stream_policy", "realm_can_add_subscribers_group", Administrators, Members),
+    (1, "realm_user_group_edit_policy", "realm_can_create_groups", Administrators, Members),
+    (50, "realm_invite_to_realm_policy", "realm_can_invite_users_group", Nobody, Members),
+    (
+        56,
+        "realm_move_messages_between_streams_policy",
+        "realm_can_move_messages_between_channels_group",
+        Nobody,
+        Members,
+    ),
+    (75, "realm_edit_topic_policy", "realm_can_move_messages_between_topics_group", Nobody, Everyone),
+    (85, "realm_add_custom_emoji_policy", "realm_can_add_custom_emoji_group", Administrators, Members),
+    (101, "realm_delete_own_message_policy", "realm_can_delete_own_message_group", Administrators, Everyone),
+];
+
 /// The version that a test server announces instead of its own.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Level {
-    /// The feature level. `GET /server_settings` and `POST /register` omit later members.
+    /// The feature level. `GET /server_settings` and `POST /register` omit later members. Most permissions of later
+    /// levels are the numeric policies that they replaced.
     pub feature_level: i64,
     /// The version; by default the release of that level, or the next one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -72,6 +96,9 @@ impl Level {
             }
         }
         let top = if path.ends_with("register") { "register" } else { "server_settings" };
+        if top == "register" {
+            self.add_policies(answer);
+        }
         self.hide(top, answer);
         let lists = [
             ("channel", ["subscriptions", "unsubscribed", "never_subscribed", "streams"].as_slice()),
@@ -91,19 +118,46 @@ impl Level {
         }
     }
 
+    /// Adds the policies that later permissions replaced.
+    fn add_policies(&self, answer: &mut Value) {
+        for (level, policy, permission, narrowest, widest) in POLICIES {
+            if self.feature_level >= level
+                && self.later("register").any(|member| member == permission)
+                && let Some(value) = answer.get(permission)
+            {
+                answer[policy] = policy_number(value, narrowest, widest).into();
+            }
+        }
+    }
+
     /// Removes later members from an object.
     fn hide(&self, object: &str, value: &mut Value) {
         let Some(members) = value.as_object_mut() else { return };
-        for line in FIELDS.lines() {
-            let mut words = line.split(' ');
-            if words.next() == Some(object)
-                && let (Some(name), Some(level)) = (words.next(), words.next())
-                && level.parse().is_ok_and(|level: i64| level > self.feature_level)
-            {
-                // The others stay in their order.
-                members.shift_remove(name);
-            }
+        for name in self.later(object) {
+            // The others stay in their order.
+            members.shift_remove(name);
         }
+    }
+
+    /// The members of an object that came after the level.
+    fn later(&self, object: &str) -> impl Iterator<Item = &'static str> {
+        FIELDS.lines().filter_map(move |line| {
+            let (name, level) = line.strip_prefix(object)?.strip_prefix(' ')?.split_once(' ')?;
+            (level.parse::<i64>().ok()? > self.feature_level).then_some(name)
+        })
+    }
+}
+
+/// The number of a policy; that of the widest group if the permission belongs to no system group.
+fn policy_number(permission: &Value, narrowest: SystemGroup, widest: SystemGroup) -> i64 {
+    let group = permission.as_i64().and_then(|id| SystemGroup::with_id(GroupId(id)));
+    match group.unwrap_or(widest).clamp(narrowest, widest) {
+        Members => 1,
+        Owners | Administrators => 2,
+        FullMembers => 3,
+        Moderators => 4,
+        Everyone | Internet => 5,
+        Nobody => 6,
     }
 }
 
@@ -125,6 +179,41 @@ mod tests {
             "queue_id": "q", "subscriptions": [{"name": "a"}],
         });
         assert_eq!(answer, expected);
+    }
+
+    #[test]
+    fn policies_take_the_place_of_later_permissions() {
+        let answer = json!({
+            "realm_can_delete_own_message_group": Everyone.id(),
+            "realm_can_move_messages_between_topics_group": Nobody.id(),
+            "realm_can_add_subscribers_group": Nobody.id(),
+            "realm_can_invite_users_group": {"direct_members": [8], "direct_subgroups": []},
+            "realm_can_delete_any_message_group": Administrators.id(),
+        });
+        let cases = [
+            (
+                290,
+                json!({
+                    "realm_can_delete_any_message_group": Administrators.id(),
+                    "realm_invite_to_stream_policy": 2,
+                    "realm_invite_to_realm_policy": 1,
+                    "realm_edit_topic_policy": 6,
+                    "realm_delete_own_message_policy": 5,
+                }),
+            ),
+            (74, json!({"realm_invite_to_stream_policy": 2, "realm_invite_to_realm_policy": 1})),
+            (FEATURE_LEVEL, answer.clone()),
+        ];
+        for (feature_level, expected) in cases {
+            let mut shown = answer.clone();
+            Level { feature_level, version: None }.apply("/api/v1/register", &mut shown);
+            assert_eq!(shown, expected, "level {feature_level}");
+        }
+        for (_, policy, permission, ..) in POLICIES {
+            let is_known =
+                Level { feature_level: 1, version: None }.later("register").any(|name| name == permission);
+            assert!(is_known, "{policy}: no line for {permission}");
+        }
     }
 
     #[test]

@@ -364,6 +364,10 @@ async fn older_levels_hide_later_members() {
     };
     let of_organization = permissions(&state, |name| name.starts_with("realm_") && name.ends_with("_group"));
     assert_eq!(of_organization, ["realm_can_access_all_users_group", "realm_create_multiuse_invite_group"]);
+    assert_eq!(
+        (&state["realm_delete_own_message_policy"], &state["realm_edit_topic_policy"]),
+        (&json!(5), &json!(5))
+    );
     let of_channel = permissions(&state["subscriptions"][0], |name| name.starts_with("can_"));
     assert_eq!(of_channel, ["can_remove_subscribers_group"]);
     let of_group = permissions(&state["realm_user_groups"][0], |name| name.starts_with("can_"));
