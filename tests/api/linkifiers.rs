@@ -1,6 +1,6 @@
 //! Linkifiers: endpoints, and links in messages and topics.
 
-use crate::harness::{Answer, Client, TestServer};
+use crate::harness::{Answer, Client, TestServer, grouped};
 use serde_json::{Value, json};
 use teamchat::store::StoreError;
 
@@ -207,33 +207,12 @@ async fn patterns_are_compiled_before_the_job() {
 /// Adds two linkifiers, both of which are checked before the job of the first. Returns the answer of the one that is added, and
 /// that of the other.
 async fn add_two(server: &TestServer, owner: &Client, patterns: [&str; 2]) -> (Answer, Answer) {
-    // The jobs of tasks that begin with the server would count as theirs.
-    teamchat::scheduler::settle(server.app()).await;
-    let (started, has_started) = std::sync::mpsc::channel();
-    let (open, gate) = std::sync::mpsc::channel::<()>();
-    let writer = &server.app().writer;
-    let other_job = writer.run(move |_tx| -> Result<(), StoreError> {
-        started.send(()).unwrap();
-        gate.recv().unwrap();
-        Ok(())
-    });
     let add = async |pattern: &str| {
         owner.post("/realm/filters", json!({"pattern": pattern, "url_template": "https://example.com"})).await
     };
-    let both = async {
-        has_started.recv().unwrap();
-        let opened = async {
-            while writer.metrics().queued.get() < 2 {
-                tokio::task::yield_now().await;
-            }
-            open.send(()).unwrap();
-        };
-        let (one, other, ()) = tokio::join!(add(patterns[0]), add(patterns[1]), opened);
-        if one.status == 200 { (one, other) } else { (other, one) }
-    };
-    let (other_job, answers) = tokio::join!(other_job, both);
-    other_job.unwrap();
-    answers
+    let both = async { tokio::join!(add(patterns[0]), add(patterns[1])) };
+    let (one, other) = grouped(server.app(), "", 2, both).await;
+    if one.status == 200 { (one, other) } else { (other, one) }
 }
 
 /// The patterns of all were checked together without the other one.

@@ -48,7 +48,12 @@ impl Blocked {
 
 /// Runs a request that reads its snapshot before a change, and whose job comes after it. The change is given as SQL statements.
 pub async fn overtaken<T>(app: &Arc<App>, statements: &str, request: impl Future<Output = T>) -> T {
-    // The next job is that of the request.
+    grouped(app, statements, 1, request).await
+}
+
+/// The same for requests with several jobs, which wait for the change together. Their follow-up jobs come after all of them.
+pub async fn grouped<T>(app: &Arc<App>, statements: &str, jobs: i64, requests: impl Future<Output = T>) -> T {
+    // The next jobs are those of the requests.
     scheduler::settle(app).await;
     let (end, ended) = mpsc::channel::<()>();
     let (start, started) = tokio::sync::oneshot::channel();
@@ -63,14 +68,14 @@ pub async fn overtaken<T>(app: &Arc<App>, statements: &str, request: impl Future
         changing.writer.run(change).await.unwrap();
     });
     started.await.unwrap();
-    let mut request = std::pin::pin!(request);
+    let mut requests = std::pin::pin!(requests);
     tokio::select! {
-        _ = &mut request => panic!("the request was answered without a job"),
-        () = until(|| app.writer.metrics().queued.get() > 0) => {}
+        _ = &mut requests => panic!("the requests were answered without their jobs"),
+        () = until(|| app.writer.metrics().queued.get() >= jobs) => {}
     }
     drop(end);
     changes.join_all().await;
-    request.await
+    requests.await
 }
 
 /// Waits until a condition holds.
