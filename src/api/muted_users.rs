@@ -10,7 +10,7 @@ use crate::domain::messages::events::FlagsChanged;
 use crate::domain::messages::read_state;
 use crate::domain::messages::viewer::MessageViewer;
 use crate::domain::rows::user::UserRow;
-use crate::domain::{access, subscriptions, users};
+use crate::domain::{access, muted_users, subscriptions, users};
 use crate::events::{Audience, uniform_event};
 use crate::http::{ApiError, ApiResult, Call, Caller, Reply, Route, USER, User};
 use crate::store::{Snapshot, Tx};
@@ -84,7 +84,7 @@ async fn mute_user(call: Call<User>, params: MuteParams) -> ApiResult<Reply> {
             return Err(ApiError::bad_request("User already muted"));
         }
         unread.extend(sent_since(tx, muted.user_id, next)?);
-        mark_read(tx, Caller::clone(caller), unread)?;
+        mark_read(tx, Caller::clone(caller), muted.user_id, unread)?;
         emit_and_reply(tx, caller.user_id)
     };
     call.write(job).await
@@ -133,9 +133,17 @@ fn list_muted(connection: &Connection, user_id: UserId) -> rusqlite::Result<Vec<
         .collect()
 }
 
-/// Marks messages as read for the caller, of those that the caller received, and emits that: the newest, as many as fit into this
-/// job, and the others in jobs of their own.
-fn mark_read(tx: &mut Tx<'_>, caller: Caller, mut ids: Vec<MessageId>) -> ApiResult<()> {
+/// Marks messages of a muted user as read for the caller, of those that the caller received, and emits that: the newest, as many as
+/// fit into this job, and the others in jobs of their own. They stay unread if the user is unmuted before.
+fn mark_read(
+    tx: &mut Tx<'_>,
+    caller: Caller,
+    muted_user_id: UserId,
+    mut ids: Vec<MessageId>,
+) -> ApiResult<()> {
+    if !muted_users::list_muted_by(tx, caller.user_id)?.contains(&muted_user_id) {
+        return Ok(());
+    }
     let mut budget = tx.budget("muted_messages");
     let mut changed = Vec::new();
     while !ids.is_empty() && budget.next_step() {
@@ -150,7 +158,7 @@ fn mark_read(tx: &mut Tx<'_>, caller: Caller, mut ids: Vec<MessageId>) -> ApiRes
         tx.emit(FlagsChanged::new(true, "read", &changed, None), Audience::user(caller.user_id));
     }
     if !ids.is_empty() {
-        tx.then(move |tx| mark_read(tx, caller, ids));
+        tx.then(move |tx| mark_read(tx, caller, muted_user_id, ids));
     }
     Ok(())
 }

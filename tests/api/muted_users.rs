@@ -1,7 +1,8 @@
 //! Muted users.
 
-use crate::harness::{Client, START, TestServer};
+use crate::harness::{Client, START, TestServer, grouped, until};
 use serde_json::{Value, json};
+use std::time::Duration;
 
 async fn mute(client: &Client, whom: &Client) {
     client.post(&format!("/users/me/muted_users/{}", whom.user_id), ()).await.ok();
@@ -159,6 +160,24 @@ async fn muting_marks_messages_of_the_user_as_read() {
     ada.post("/messages/flags", again).await.ok();
     assert!(!is_read(&ada, last).await);
     events.ignore();
+}
+
+/// Follow-up jobs mark what one job has no time for.
+#[tokio::test]
+async fn unmuting_a_user_keeps_the_other_messages_unread() {
+    let server = TestServer::start().await;
+    server.app().writer.background().set_limit(Duration::ZERO);
+    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
+    let first = bob.send_direct(&[&ada], "hello").await;
+    server.add_copies(first, 1_999).await;
+    let unmuted = async {
+        until(|| server.app().writer.metrics().queued.get() > 0).await;
+        unmute(&ada, &bob).await;
+    };
+    grouped(server.app(), "", 2, async { tokio::join!(mute(&ada, &bob), unmuted) }).await;
+    // The next group has the follow-up job, if there is one.
+    server.sql("").await;
+    assert_eq!(unread(&ada).await["count"], 1_500, "one job marks 500");
 }
 
 // conformance: receipt-7
