@@ -11,6 +11,7 @@ mod letter;
 use crate::api::digest::activity::Activity;
 use crate::api::resource::{Background, Resource};
 use crate::app::App;
+use crate::domain::limits::PRESENCE_OFFLINE_THRESHOLD_SECONDS;
 use crate::domain::realm::settings::{DIGEST_EMAILS_ENABLED, DIGEST_WEEKDAY};
 use crate::domain::{logins, mail, realm};
 use crate::error::ApiResult;
@@ -86,31 +87,34 @@ fn state(connection: &Connection, day: i64) -> ApiResult<State> {
     let weekday = (day + 3).rem_euclid(7);
     let last_day = counter::load(connection, LAST_DAY)?;
     Ok(match (DIGEST_WEEKDAY.get(connection)? - weekday).rem_euclid(7) {
-        0 if last_day.is_none_or(|last| last < day) => State::Due,
+        0 if last_day != Some(day) => State::Due,
         0 => State::NotBefore(day + 7),
         days => State::NotBefore(day + days),
     })
 }
 
-/// The active people who were not there for some days, and got no digest lately.
+/// The active people who were not there for some days, and got no digest lately. Times beyond `now` are of a clock that was wrong.
 fn absent_people(connection: &Connection, now: i64) -> ApiResult<Vec<UserId>> {
+    let (since, until) = (now - ABSENCE + 1, now + PRESENCE_OFFLINE_THRESHOLD_SECONDS);
     let people = connection
         .prepare_cached(
             "SELECT user_id FROM user LEFT JOIN digest USING (user_id)
-             WHERE is_active AND bot_type IS NULL AND date_joined <= ?1 AND coalesce(sent, 0) <= ?2",
+             WHERE is_active AND bot_type IS NULL AND date_joined NOT BETWEEN ?1 AND ?2
+                 AND coalesce(sent, 0) NOT BETWEEN ?3 AND ?2",
         )?
-        .query_map((now - ABSENCE, now - PAUSE), |row| row.get(0))?
+        .query_map((since, until, now - PAUSE + 1), |row| row.get(0))?
         .collect::<rusqlite::Result<Vec<UserId>>>()?;
     let mut statement = connection.prepare_cached(
-        "SELECT max(time) FROM (
+        "SELECT EXISTS (SELECT 1 FROM (
              SELECT last_connected_time AS time FROM presence WHERE user_id = ?1
              UNION ALL SELECT last_used FROM session JOIN session_use ON session_id = session.id WHERE user_id = ?1
-             UNION ALL SELECT last_used FROM api_key JOIN api_key_use ON api_key_id = api_key.id WHERE user_id = ?1)",
+             UNION ALL SELECT last_used FROM api_key JOIN api_key_use ON api_key_id = api_key.id WHERE user_id = ?1)
+         WHERE time BETWEEN ?2 AND ?3)",
     )?;
     let mut absent = Vec::new();
     for user_id in people {
-        let last_seen: Option<i64> = statement.query_row([user_id], |row| row.get(0))?;
-        if last_seen.is_none_or(|seen| seen <= now - ABSENCE) {
+        let was_there: bool = statement.query_row((user_id, since, until), |row| row.get(0))?;
+        if !was_there {
             absent.push(user_id);
         }
     }

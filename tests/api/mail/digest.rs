@@ -107,6 +107,26 @@ async fn digests_are_for_absent_people_who_want_them() {
     assert_eq!(mailbox.take(&server, &ada).await.len(), 1);
 }
 
+/// Times after now, as of a clock that was ahead, or in an import.
+#[tokio::test]
+async fn times_that_have_not_come_yet_keep_no_one_from_a_digest() {
+    let (mailbox, server, ada, bob, channel) = absent().await;
+    bob.send(channel, "lunch", "hello").await;
+    let (user_id, later) = (ada.user_id, server.clock.seconds() + 1000 * DAY);
+    server
+        .sql(&format!(
+            "INSERT INTO presence (user_id, last_connected_time, update_id) VALUES ({user_id}, {later}, 1000);
+             UPDATE api_key_use SET last_used = {later} WHERE api_key_id IN (SELECT id FROM api_key WHERE user_id = {user_id});
+             UPDATE user SET date_joined = {later} WHERE user_id = {user_id};
+             INSERT INTO digest (user_id, sent) VALUES ({user_id}, {later});
+             INSERT INTO counter (name, value) VALUES ('digest_day', {later} / {DAY})"
+        ))
+        .await;
+    server.clock.advance(3 * DAY);
+    assert_eq!(mailbox.take(&server, &ada).await.len(), 1);
+    assert!(mailbox.take(&server, &ada).await.is_empty(), "once");
+}
+
 // conformance: missed-16
 #[tokio::test]
 async fn muted_topics_and_new_subscriptions_are_left_out() {
