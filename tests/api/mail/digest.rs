@@ -1,9 +1,10 @@
 //! The weekly digest.
 
 use super::DAY;
-use super::mailbox::Mailbox;
+use super::mailbox::{Mailbox, fill_queue};
 use crate::harness::{Client, TestServer};
 use serde_json::json;
+use teamchat::scheduler;
 
 /// The day of the week on which clocks of test servers start, a Monday, and the one six days later.
 const MONDAY: i64 = 0;
@@ -67,7 +68,7 @@ async fn nothing_is_due_on_days_without_digests() {
     let (_mailbox, server, ..) = absent().await;
     let thursday = server.clock.seconds().div_euclid(DAY);
     let mut beginnings = Vec::new();
-    while let Some(due) = teamchat::scheduler::settle(server.app()).await
+    while let Some(due) = scheduler::settle(server.app()).await
         && due < (thursday + 14) * DAY
     {
         if due % DAY == 0 {
@@ -105,6 +106,36 @@ async fn digests_are_for_absent_people_who_want_them() {
     assert!(mailbox.take(&server, &bob).await.is_empty(), "he was there");
     server.sql("DELETE FROM digest; DELETE FROM counter WHERE name = 'digest_day'").await;
     assert_eq!(mailbox.take(&server, &ada).await.len(), 1);
+}
+
+/// The digests for which the queue of emails has no room come when it has, also on a later day.
+#[tokio::test]
+async fn digests_wait_for_room_in_the_queue() {
+    let (_mailbox, server, ada, bob, channel) = absent().await;
+    let cleo = server.member("cleo").await;
+    let other = server.channel("other", &[&bob, &cleo]).await;
+    server
+        .sql(&format!(
+            "UPDATE user SET date_joined = 1 WHERE user_id = {};
+             UPDATE subscription_span SET from_message_id = 1 WHERE stream_id = {other}",
+            cleo.user_id
+        ))
+        .await;
+    bob.send(channel, "lunch", "hello").await;
+    bob.send(other, "lunch", "hello").await;
+    fill_queue(&server, 14_999).await;
+    server.clock.advance(3 * DAY);
+    let receivers = async || {
+        scheduler::settle(server.app()).await;
+        server.column("SELECT recipient FROM outgoing_mail WHERE kind = 'digest' ORDER BY id").await
+    };
+    assert_eq!(receivers().await, [ada.email.as_str()]);
+    server.sql("DELETE FROM outgoing_mail WHERE kind = 'x'").await;
+    assert_eq!(receivers().await, [ada.email.as_str()], "it looks from time to time");
+    server.clock.advance(DAY);
+    assert_eq!(receivers().await, [ada.email.as_str(), cleo.email.as_str()]);
+    server.clock.advance(DAY);
+    assert_eq!(receivers().await, [ada.email.as_str(), cleo.email.as_str()]);
 }
 
 /// Times after now, as of a clock that was ahead, or in an import.
@@ -177,7 +208,7 @@ async fn a_digest_that_waits_is_dropped_if_its_messages_change() {
     let owner = server.owner().await;
     let message_id = bob.send(channel, "lunch", "hello").await;
     server.clock.advance(3 * DAY);
-    teamchat::scheduler::settle(server.app()).await;
+    scheduler::settle(server.app()).await;
     assert_eq!(server.column("SELECT recipient FROM outgoing_mail").await, ["ada@example.com"]);
     owner.delete(&format!("/messages/{message_id}"), ()).await.ok();
     server.clock.advance(15 * 60);
