@@ -48,6 +48,9 @@ const UPLOADS: &str = "__uploads";
 /// The folder of a conversation with such files, whose names begin with the id.
 const ATTACHMENTS: &str = "attachments";
 
+/// The most folders that the report names.
+const MAX_NAMED: usize = 20;
+
 /// The beginning of the address of an emoji that is another name of an emoji, and the most such names in succession.
 const ALIAS: &str = "alias:";
 const MAX_ALIASES: usize = 10;
@@ -329,19 +332,25 @@ impl Slack<'_> {
         Ok(conversations)
     }
 
-    /// Counts the folders with messages of conversations that no list names.
+    /// Reports the folders with messages of conversations that no list names.
     fn leave_out_others(&mut self, conversations: &[Conversation]) -> ImportResult<()> {
         let known: HashSet<String> =
             conversations.iter().map(|conversation| conversation.folder.nfc().collect()).collect();
+        let mut others = Vec::new();
         for folder in self.archive.entries("")?.0 {
-            if known.contains(&folder.nfc().collect::<String>()) {
-                continue;
-            }
-            if self.archive.entries(&folder)?.1.iter().any(|file| is_day(file)) {
-                let why = "no list of the archive names their conversations";
-                self.importer.leave_out("folders of messages", 1, why);
+            if !known.contains(&folder.nfc().collect::<String>())
+                && self.archive.entries(&folder)?.1.iter().any(|file| is_day(file))
+            {
+                others.push(folder);
             }
         }
+        let count = others.len() as u64;
+        if others.len() > MAX_NAMED {
+            others.truncate(MAX_NAMED);
+            others.push("and others".to_owned());
+        }
+        let why = format!("no list of the archive names their conversations: {}", others.join(", "));
+        self.importer.leave_out("folders of messages", count, &why);
         Ok(())
     }
 

@@ -284,7 +284,7 @@ fn messages_that_no_person_can_read_are_reported() {
     let report = import.run(&[]);
     let left = report["left_out"].as_array().unwrap();
     for (what, why) in [
-        ("folders of messages", "no list of the archive names their conversations"),
+        ("folders of messages", "no list of the archive names their conversations: mpdm-ada--bob--cat-1"),
         (
             "private channels without active subscribers",
             "no person can read their messages; add subscribers to the archive, and import it again",
