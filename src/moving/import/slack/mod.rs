@@ -130,6 +130,10 @@ pub fn import(
     slack.leave_out_others(&conversations)?;
     let mut paths: Vec<(String, usize)> = Vec::new();
     for (index, conversation) in conversations.iter().enumerate() {
+        // Files at the top of the archive are of no conversation.
+        if Path::new(&conversation.folder).file_name().is_none() {
+            continue;
+        }
         let (_, files) = archive.entries(&conversation.folder)?;
         for file in files.into_iter().filter(|file| is_day(file)) {
             let path = format!("{}/{file}", conversation.folder);

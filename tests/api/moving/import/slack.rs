@@ -294,6 +294,27 @@ fn messages_that_no_person_can_read_are_reported() {
     }
 }
 
+#[test]
+fn files_outside_of_folders_are_no_messages() {
+    let import = export();
+    let messages = import.run(&["--dry-run"])["messages"].clone();
+    let channels = json!([
+        {"id": "C1", "name": "general", "members": ["U1", "U2"]},
+        {"id": "C2", "name": "past", "members": []},
+        {"id": "C3", "name": ".", "members": ["U1"]},
+    ]);
+    import.write("channels.json", channels.to_string());
+    import.write("dms.json", json!([{"id": "", "members": ["U1", "U2"]}]).to_string());
+    let sent = json!([{"user": "U1", "text": "hello", "ts": "1709366400.000100"}]);
+    import.write("2024-03-02.json", sent.to_string());
+    let report = import.run(&["--dry-run"]);
+    // Without that of the folder `D1`, which no list names now.
+    assert_eq!(report["messages"].as_u64(), messages.as_u64().map(|count| count - 1), "{report}");
+    let why = "no list of the archive names their conversations: D1";
+    let left = json!({"what": "folders of messages", "count": 1, "why": why});
+    assert!(report["left_out"].as_array().unwrap().contains(&left), "{report}");
+}
+
 /// Newer exports repeat the names of senders in their messages.
 #[tokio::test]
 async fn strangers_and_programs_have_the_names_in_their_messages() {
