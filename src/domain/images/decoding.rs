@@ -58,6 +58,12 @@ pub fn format_of(file: &[u8]) -> Option<ImageFormat> {
 /// Decodes an image and applies its EXIF orientation. This takes up to a second: call it on a blocking thread.
 pub fn decode(file: &[u8]) -> Result<Decoded, ImageError> {
     let format = format_of(file).ok_or(ImageError::UnknownFormat)?;
+    // On machines of 32 bits, the decoder of PNG refuses sizes beyond their memory by an error of its own.
+    if format == ImageFormat::Png
+        && let Some((width, height)) = png_size(file)
+    {
+        check_size(width, height)?;
+    }
     let mut reader = ImageReader::with_format(Cursor::new(file), format);
     // Memory of decoders besides the pixels, such as metadata and frames larger than the image.
     let mut limits = Limits::no_limits();
@@ -77,6 +83,12 @@ pub fn decode(file: &[u8]) -> Result<Decoded, ImageError> {
         picture.apply_orientation(orientation);
     }
     Ok(Decoded { format, picture: picture.into_rgba8() })
+}
+
+/// The size in the header of a PNG file, which is at byte 16.
+fn png_size(file: &[u8]) -> Option<(u32, u32)> {
+    let (width, rest) = file.get(16..)?.split_first_chunk()?;
+    Some((u32::from_be_bytes(*width), u32::from_be_bytes(*rest.first_chunk()?)))
 }
 
 /// Refuses images without pixels, those with more than [`MAX_PIXELS`], and those with a side that is too long.
@@ -146,8 +158,8 @@ mod tests {
             Err(ImageError::UnknownFormat)
         ));
         let mut bomb = to_png(&RgbaImage::from_pixel(1, 1, Rgba(RED))).unwrap();
-        // Lines of few bytes, which scaling would take gigabytes for.
-        for size @ (width, height) in [(65_535, 65_535), (1 << 20, 1), (1, 65_536)] {
+        // Two are lines of few bytes, which scaling would take gigabytes for. The decoder has another error for the last one.
+        for size @ (width, height) in [(65_535, 65_535), (1 << 20, 1), (1, 65_536), (0, 1)] {
             // Width and height are at byte 16; the checksum of the header follows at byte 29.
             bomb[16..20].copy_from_slice(&u32::to_be_bytes(width));
             bomb[20..24].copy_from_slice(&u32::to_be_bytes(height));
