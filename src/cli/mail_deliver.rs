@@ -41,7 +41,7 @@ pub struct DeliverCommand {
     recipient: String,
     /// The address of the flag --mail-listen of the server: for example 127.0.0.1:9925 or unix:PATH.
     #[arg(long, env = "TEAMCHAT_MAIL_LISTEN", value_name = "ADDR:PORT")]
-    mail_listen: ListenAddress,
+    mail_listen: String,
 }
 
 /// Why an email was not delivered.
@@ -85,7 +85,12 @@ impl DeliverCommand {
         }
         let sender = if is_bounce(&mail) { "" } else { SENDER };
         let data = as_data(&mail);
-        let mut server = Server::connect(&self.mail_listen)?;
+        // A name that cannot be looked up now is no reason to refuse the email.
+        let address = self.mail_listen.parse::<ListenAddress>().map_err(|error| Failure {
+            code: TRY_AGAIN,
+            text: format!("no server can be found at {}: {error}", self.mail_listen),
+        })?;
+        let mut server = Server::connect(&address)?;
         server.read(TRY_AGAIN)?;
         server.say("LHLO localhost", TRY_AGAIN)?;
         server.say(&format!("MAIL FROM:<{sender}> SIZE={}", data.len()), BAD_DATA)?;

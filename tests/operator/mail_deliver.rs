@@ -15,6 +15,9 @@ const BAD_DATA: i32 = 65;
 const NO_USER: i32 = 67;
 const TRY_AGAIN: i32 = 75;
 
+/// The exit code of wrong usage of any command.
+const WRONG_USAGE: i32 = 2;
+
 /// Runs the command. Returns its code, and what it printed.
 fn deliver(listener: &str, recipient: &str, mail: &[u8]) -> (i32, String) {
     let mut command = command(&["mail", "deliver", "--mail-listen", listener, "--recipient", recipient]);
@@ -98,7 +101,8 @@ async fn an_alias_delivers_emails_to_the_running_server() {
     assert_eq!(owner.received().await, expected.map(|text| ("tides".to_owned(), text.to_owned())));
 
     let large = [&b"Subject: large\n\n"[..], &b"0123456789\n".repeat(100_000)].concat();
-    let cases: [(&str, &[u8], i32, &str); 7] = [
+    let long_line = format!("Subject: {}\n\nx\n", "tides ".repeat(30_000));
+    let cases: [(&str, &[u8], i32, &str); 9] = [
         ("nobody@chat.example", crlf, NO_USER, "550 5.1.1"),
         ("someone@elsewhere.example", crlf, NO_USER, "550 5.1.1"),
         ("a>\r\nRSET\r\n@chat.example", crlf, NO_USER, "is not an email address"),
@@ -107,6 +111,9 @@ async fn an_alias_delivers_emails_to_the_running_server() {
         (&address, b"Return-Path: <>\nSubject: Undelivered\n\nx\n", NO_USER, "550 5.1.1"),
         (&address, &large, BAD_DATA, "552 5.3.4"),
         (&address, b"Subject: x\n\na\rb\n", BAD_DATA, "550 5.6.0"),
+        (&address, long_line.as_bytes(), BAD_DATA, "554 5.6.0"),
+        // It is dropped.
+        (&address, b"Subject: x\nAuto-Submitted: auto-replied\n\nI am away.\n", OK, ""),
     ];
     for (recipient, mail, code, expected) in cases {
         let (found, printed) = deliver(&listener, recipient, mail);
@@ -137,6 +144,10 @@ fn emails_wait_for_a_server_that_cannot_take_them_now() {
     let (code, printed) = deliver(&port.address().to_string(), "a@chat.example", mail);
     assert_eq!(code, TRY_AGAIN, "{printed}");
     assert!(printed.contains("no server receives email at 127.0.0.1"), "{printed}");
+
+    let (code, printed) = deliver("nowhere.invalid:9925", "a@chat.example", mail);
+    assert_eq!(code, TRY_AGAIN, "{printed}");
+    assert!(printed.contains("no server can be found at nowhere.invalid:9925"), "{printed}");
 
     let cases: [(&str, &[&str], &str); 6] = [
         ("421 4.7.0 Too many connections", &[], "421 4.7.0"),
@@ -173,4 +184,14 @@ fn emails_wait_for_a_server_that_cannot_take_them_now() {
         assert_eq!(code, TRY_AGAIN, "{printed}");
         assert!(printed.contains(expected), "{printed}");
     }
+}
+
+#[test]
+fn emails_that_no_server_takes_are_refused_without_one() {
+    let listener = "127.0.0.1:9";
+    let (code, printed) = deliver(listener, "a@chat.example", &b"a".repeat((64 << 20) + 1));
+    assert_eq!(code, BAD_DATA, "{printed}");
+    assert!(printed.contains("the email is too large"), "{printed}");
+    let output = command(&["mail", "deliver", "--mail-listen", listener]).output().unwrap();
+    assert_eq!(words(&output).0, WRONG_USAGE);
 }
