@@ -6,6 +6,7 @@ mod delete;
 mod edit;
 mod edited_events;
 pub mod finding;
+mod follow_up_jobs;
 mod history;
 mod model;
 mod move_permissions;

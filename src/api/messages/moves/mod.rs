@@ -155,7 +155,8 @@ fn emit_read(tx: &mut Tx<'_>, mv: &Move, lost: &ReceiverGroups, user_ids: &Roari
     Ok(())
 }
 
-/// Deletes the flags of users who lose access to the messages. If there are many, follow-up jobs delete those of some users.
+/// Deletes the flags of users who lose access to the messages. If there are many, follow-up jobs delete those of some users, unless
+/// a later change has given them access again.
 fn delete_flags(tx: &mut Tx<'_>, ids: RoaringBitmap, mut user_ids: RoaringBitmap) -> ApiResult<()> {
     let mut budget = tx.budget("lost_flags");
     while let Some(user) = user_ids.min() {
@@ -165,8 +166,16 @@ fn delete_flags(tx: &mut Tx<'_>, ids: RoaringBitmap, mut user_ids: RoaringBitmap
         }
         user_ids.remove(user);
         let user_id = UserId::from(user);
+        let caller = rows::user::caller(tx, user_id).ok();
+        let viewer = caller.as_ref().map(|caller| MessageViewer::new(tx.ctx(caller)));
         for (id, _) in messages::flags_among(tx, user_id, &ids, bit::ANY)? {
-            messages::put_flags(tx, user_id, id, 0)?;
+            let is_readable = match &viewer {
+                Some(viewer) => viewer.recipient_of(id)?.is_some(),
+                None => false,
+            };
+            if !is_readable {
+                messages::put_flags(tx, user_id, id, 0)?;
+            }
         }
     }
     Ok(())

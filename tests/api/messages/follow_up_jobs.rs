@@ -1,0 +1,50 @@
+//! Changes of others between the jobs of a long change: the later decision counts.
+
+use super::{edit, subscribe};
+use crate::harness::{TestServer, grouped, until};
+use serde_json::json;
+use std::time::Duration;
+
+/// A server whose background jobs take one step each.
+async fn server_in_steps() -> TestServer {
+    let server = TestServer::start().await;
+    server.app().writer.background().set_limit(Duration::ZERO);
+    server
+}
+
+/// Runs a change, and another one whose job comes between the first job of the change and its follow-up jobs.
+async fn interrupt<T>(
+    server: &TestServer,
+    change: impl Future<Output = T>,
+    other: impl Future<Output = ()>,
+) -> T {
+    let app = server.app();
+    let other = async {
+        until(|| app.writer.metrics().queued.get() > 0).await;
+        other.await;
+    };
+    let (done, ()) = grouped(app, "", 2, async { tokio::join!(change, other) }).await;
+    // The next job is in the group of the follow-up job, or comes after it.
+    server.sql("").await;
+    done
+}
+
+/// Messages move to a channel that Bob and Cleo cannot read, and Cleo joins it.
+#[tokio::test]
+async fn users_who_have_access_again_keep_their_flags() {
+    let server = server_in_steps().await;
+    let owner = server.owner().await;
+    let (bob, cleo) = (server.member("bob").await, server.member("cleo").await);
+    let garden = server.channel("garden", &[&owner, &bob, &cleo]).await;
+    let secret = server.private_channel("secret", &[&owner]).await;
+    server.sql("UPDATE stream SET history_public_to_subscribers = 1").await;
+    let id = owner.send(garden, "lunch", "hello").await;
+    let star = json!({"messages": [id], "op": "add", "flag": "starred"});
+    for client in [&bob, &cleo] {
+        client.post("/messages/flags", &star).await.ok();
+    }
+    let moved = edit(&owner, id, json!({"stream_id": secret}));
+    interrupt(&server, moved, subscribe(&owner, "secret", &[&cleo])).await.ok();
+    let starred = server.column("SELECT user_id FROM user_message_flags WHERE flags & 1").await;
+    assert_eq!(starred, [cleo.user_id.to_string()]);
+}
