@@ -48,3 +48,22 @@ async fn users_who_have_access_again_keep_their_flags() {
     let starred = server.column("SELECT user_id FROM user_message_flags WHERE flags & 1").await;
     assert_eq!(starred, [cleo.user_id.to_string()]);
 }
+
+#[tokio::test]
+async fn messages_that_become_unread_again_stay_unread() {
+    let server = server_in_steps().await;
+    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
+    let garden = server.channel("garden", &[&ada, &bob]).await;
+    let first = bob.send(garden, "lunch", "hello").await;
+    // One more than a job marks.
+    server.add_copies(first, 5_000).await;
+    let marked = ada.post("/mark_topic_as_read", json!({"stream_id": garden, "topic_name": "lunch"}));
+    let again = async {
+        let newest = json!({"messages": [first + 5_000], "op": "remove", "flag": "read"});
+        ada.post("/messages/flags", newest).await.ok();
+    };
+    interrupt(&server, marked, again).await.ok();
+    let state = json!({"fetch_event_types": ["message", "update_message_flags"]});
+    let unread = ada.post("/register", state).await.ok()["unread_msgs"].clone();
+    assert_eq!(unread["streams"][0]["unread_message_ids"], json!([first + 5_000]));
+}

@@ -51,7 +51,8 @@ pub struct StreamParams {
 pub fn mark_stream_as_read(tx: &mut Tx<'_>, caller: &User, params: StreamParams) -> ApiResult<Reply> {
     let stream = access::channels::find_for_content(tx.ctx(caller), params.stream_id)?;
     let recipient_id = stream.recipient_id;
-    let ids = messages(tx, caller, vec![Test::Channel(Rc::new(stream)), Test::Unread], MAX_SHOWN_UNREAD)?;
+    let tests = vec![Test::Channel(Rc::new(stream)), Test::Unread];
+    let ids = messages(tx, caller, tests, *ALL_IDS.end(), MAX_SHOWN_UNREAD)?;
     if !ids.is_empty() {
         read_state::mark_all_read(tx, caller.user_id, recipient_id)?;
         emit_read(tx, caller, &ids);
@@ -71,47 +72,55 @@ pub struct TopicParams {
 /// `POST /mark_topic_as_read`: marks all messages of a topic as read.
 pub async fn mark_topic_as_read(call: Call<User>, params: TopicParams) -> ApiResult<Reply> {
     let params = Arc::new(params);
-    let mut complete = false;
-    while !complete {
+    let mut next = Some(*ALL_IDS.end());
+    while let Some(until) = next {
         let (mut caller, params) = (Caller::clone(&call.caller), Arc::clone(&params));
         let batch = move |tx: &mut Tx<'_>| {
             caller.reload(tx)?;
-            mark_batch(tx, &caller, &params)
+            mark_batch(tx, &caller, &params, until)
         };
-        complete = call.app.writer.run(batch).await?;
+        next = call.app.writer.run(batch).await?;
     }
     Ok(Reply::ok())
 }
 
-/// Marks the newest unread messages of a topic as read, as many as fit into one job. Returns whether those were all.
-fn mark_batch(tx: &mut Tx<'_>, caller: &Caller, params: &TopicParams) -> ApiResult<bool> {
+/// Marks the newest unread messages of a topic up to an id as read, as many as fit into one job. Returns the id up to which the next
+/// job goes on, if there are more: messages that arrive or become unread between the jobs stay unread.
+fn mark_batch(tx: &mut Tx<'_>, caller: &Caller, params: &TopicParams, until: u32) -> ApiResult<Option<u32>> {
     let stream = access::channels::find_for_content(tx.ctx(caller), params.stream_id)?;
     let recipient_id = stream.recipient_id;
     let topic = read_topic(&params.topic_name)?;
     let stream = Rc::new(stream);
-    if messages(tx, caller, in_topic(&stream, &topic), 1)?.is_empty() {
+    if messages(tx, caller, in_topic(&stream, &topic), *ALL_IDS.end(), 1)?.is_empty() {
         return Err(ApiError::bad_request(format!("No such topic '{}'", params.topic_name)));
     }
     let mut unread_in_topic = in_topic(&stream, &topic);
     unread_in_topic.push(Test::Unread);
-    let ids = messages(tx, caller, unread_in_topic, MAX_MESSAGES)?;
+    let ids = messages(tx, caller, unread_in_topic, until, MAX_MESSAGES)?;
     if !ids.is_empty() {
         read_state::mark_read(tx, caller.user_id, recipient_id, &ids)?;
         emit_read(tx, caller, &ids);
     }
-    Ok(ids.len() < MAX_MESSAGES)
+    let oldest = ids.first().filter(|_| ids.len() == MAX_MESSAGES);
+    Ok(oldest.and_then(|oldest| Direction::Down.past(oldest.bit()?)))
 }
 
 fn in_topic(stream: &Rc<StreamRow>, topic: &Topic) -> Vec<Test> {
     vec![Test::Channel(Rc::clone(stream)), Test::Topic(topic.key())]
 }
 
-/// The newest received messages that match all tests, ascending.
-fn messages(tx: &Tx<'_>, caller: &Caller, tests: Vec<Test>, limit: usize) -> ApiResult<Vec<MessageId>> {
+/// The newest received messages up to an id that match all tests, ascending.
+fn messages(
+    tx: &Tx<'_>,
+    caller: &Caller,
+    tests: Vec<Test>,
+    until: u32,
+    limit: usize,
+) -> ApiResult<Vec<MessageId>> {
     let terms = tests.into_iter().map(|test| Term { test, negated: false }).collect();
     let narrow = Narrow { terms, ..Narrow::default() };
     let viewer = MessageViewer::new(tx.ctx(caller));
-    let mut ids = Query::new(&viewer, &narrow, Direction::Down, limit)?.take(Some(*ALL_IDS.end()), limit)?;
+    let mut ids = Query::new(&viewer, &narrow, Direction::Down, limit)?.take(Some(until), limit)?;
     ids.reverse();
     Ok(ids)
 }
