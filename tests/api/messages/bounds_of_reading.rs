@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use std::sync::mpsc;
 use std::time::Duration;
 use teamchat::domain::limits;
+use teamchat::domain::messages::read_state;
 use teamchat::domain::messages::read_state::bulk_events::BulkReadEvents;
 use teamchat::http::ApiError;
 use teamchat::store::{StoreError, Tx};
@@ -135,6 +136,7 @@ async fn read_events_of_many_users_take_several_jobs() {
         gate.recv().unwrap();
         let mut unlisted = BulkReadEvents::default();
         for (user_id, read) in users {
+            read_state::mark_all_read(tx, UserId(user_id), recipient_id)?;
             unlisted.add(UserId(user_id), recipient_id, &vec![first + read..=last]);
         }
         unlisted.emit(tx)

@@ -67,3 +67,28 @@ async fn messages_that_become_unread_again_stay_unread() {
     let unread = ada.post("/register", state).await.ok()["unread_msgs"].clone();
     assert_eq!(unread["streams"][0]["unread_message_ids"], json!([first + 5_000]));
 }
+
+/// The events about messages that an archived channel marks as read do not undo what their receivers did in the meantime.
+#[tokio::test]
+async fn late_events_list_what_is_still_read() {
+    let server = server_in_steps().await;
+    let owner = server.owner().await;
+    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
+    let garden = server.channel("garden", &[&owner, &ada, &bob]).await;
+    let first = owner.send(garden, "lunch", "hello").await;
+    server.add_copies(first, 2).await;
+    let newest = first + 2;
+    let read = json!({"messages": [first], "op": "add", "flag": "read"});
+    ada.post("/messages/flags", read).await.ok();
+    let mut queue = ada.register(json!({"event_types": ["update_message_flags"]})).await;
+    // Those of Bob, who has not read the first message, have a list before.
+    let archived = owner.delete(&format!("/streams/{garden}"), ());
+    let again = async {
+        let unread = json!({"messages": [newest], "op": "remove", "flag": "read"});
+        ada.post("/messages/flags", unread).await.ok();
+    };
+    interrupt(&server, archived, again).await.ok();
+    let events = queue.expect_kinds(&["update_message_flags/remove", "update_message_flags/add"]).await;
+    assert_eq!(events[0]["messages"], json!([newest]));
+    assert_eq!(events[1]["messages"], json!([first + 1]));
+}

@@ -7,7 +7,7 @@
 use crate::domain::access::messages::Ranges;
 use crate::domain::limits::MAX_SHOWN_UNREAD;
 use crate::domain::messages::events::FlagsChanged;
-use crate::domain::messages::sql;
+use crate::domain::messages::{read_state, sql};
 use crate::error::ApiResult;
 use crate::events::Audience;
 use crate::store::Tx;
@@ -25,6 +25,8 @@ type Gaps = Vec<(u32, u32)>;
 pub struct BulkReadEvents {
     /// Users by channel, and by their unread ranges in it.
     by_gaps: BTreeMap<(RecipientId, Gaps), Vec<UserId>>,
+    /// True after the job that marked the messages: users may have marked some as unread since.
+    is_late: bool,
 }
 
 impl BulkReadEvents {
@@ -48,15 +50,41 @@ impl BulkReadEvents {
             let ids = newest_ids(tx, recipient_id, &gaps)?;
             // A gap costs a statement, with messages or without.
             listed += ids.len().max(gaps.len());
-            if !ids.is_empty() {
+            let users = if self.is_late { emit_to_changed(tx, recipient_id, &ids, users)? } else { users };
+            if !ids.is_empty() && !users.is_empty() {
                 tx.emit(FlagsChanged::new(true, "read", &ids, None), Audience::users(users));
             }
         }
         if !self.by_gaps.is_empty() {
+            self.is_late = true;
             tx.then(|tx| self.emit(tx));
         }
         Ok(())
     }
+}
+
+/// Emits to each of the users who have not read all of the messages which ones they have read. Returns the other users.
+fn emit_to_changed(
+    tx: &mut Tx<'_>,
+    recipient_id: RecipientId,
+    ids: &[MessageId],
+    users: Vec<UserId>,
+) -> ApiResult<Vec<UserId>> {
+    let newest = ids.last().and_then(|id| id.bit()).unwrap_or_default();
+    let mut unchanged = Vec::with_capacity(users.len());
+    for user_id in users {
+        let read = read_state::load(tx, user_id, recipient_id)?;
+        if newest <= read.until() {
+            unchanged.push(user_id);
+            continue;
+        }
+        let is_read = |id: &&MessageId| id.bit().is_some_and(|bit| read.contains(bit));
+        let ids: Vec<MessageId> = ids.iter().filter(is_read).copied().collect();
+        if !ids.is_empty() {
+            tx.emit(FlagsChanged::new(true, "read", &ids, None), Audience::user(user_id));
+        }
+    }
+    Ok(unchanged)
 }
 
 /// The newest messages of a conversation in ranges of ids, ascending.
