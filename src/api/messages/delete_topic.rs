@@ -14,6 +14,7 @@ use crate::types::Origin;
 use crate::types::{StreamId, Topic, UserId};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -54,7 +55,8 @@ pub async fn delete_topic(
         tx.set_origin(origin);
         let is_all = delete_some(tx, budget, caller.clone(), (params.stream_id, &topic), &mut room)?;
         if is_all {
-            remove_policies(tx, params.stream_id, &topic, UserId(0))?;
+            let policies = user_topics::of_topic(tx, params.stream_id, &topic.key())?;
+            remove_policies(tx, params.stream_id, &topic, policies.into())?;
         }
         complete.store(is_all, Ordering::Relaxed);
         Ok(is_all || room == 0)
@@ -101,20 +103,28 @@ fn delete_some(
     Ok(is_all)
 }
 
-/// Removes the policies for a topic of users who see no message of it any more, as published, from a user on. Looking whether a
-/// user sees one can take long, so follow-up jobs do the rest. Nothing changes for users who cannot read the channel: an event
-/// would reveal what happens there.
-fn remove_policies(tx: &mut Tx<'_>, stream_id: StreamId, topic: &Topic, first: UserId) -> ApiResult<()> {
+/// Removes the policies for a topic of users who see no message of it any more, as published. Looking whether a user sees one can take
+/// long, so follow-up jobs do the rest; users who have set another policy by then keep it. Nothing changes for users who cannot read
+/// the channel: an event would reveal what happens there.
+fn remove_policies(
+    tx: &mut Tx<'_>,
+    stream_id: StreamId,
+    topic: &Topic,
+    mut policies: VecDeque<(UserId, VisibilityPolicy)>,
+) -> ApiResult<()> {
     let Some(stream) = rows::channel::by_id(tx, stream_id)? else { return Ok(()) };
     let key = topic.key();
     let topic_id = access::messages::topic(tx, stream_id, &key)?;
-    let policies = user_topics::of_topic(tx, stream_id, &key)?;
     let mut budget = tx.budget("topic_policies");
-    for (user_id, policy) in policies.into_iter().filter(|(user_id, _)| *user_id >= first) {
+    while let Some((user_id, policy)) = policies.front().copied() {
         if !budget.next_step() {
             let topic = topic.clone();
-            tx.then(move |tx| remove_policies(tx, stream_id, &topic, user_id));
+            tx.then(move |tx| remove_policies(tx, stream_id, &topic, policies));
             break;
+        }
+        policies.pop_front();
+        if user_topics::policy(tx, user_id, stream_id, &key)? != policy {
+            continue;
         }
         let is_seen = match topic_id {
             Some(topic_id) => can_read_any(tx, user_id, &stream, topic_id)?,

@@ -92,3 +92,22 @@ async fn late_events_list_what_is_still_read() {
     assert_eq!(events[0]["messages"], json!([newest]));
     assert_eq!(events[1]["messages"], json!([first + 1]));
 }
+
+/// Policies of a deleted topic are removed in several jobs: first that of the owner, who began the topic.
+#[tokio::test]
+async fn policies_that_are_set_after_a_topic_was_deleted_stay() {
+    let server = server_in_steps().await;
+    let (owner, ada) = (server.owner().await, server.member("ada").await);
+    let garden = server.channel("garden", &[&owner, &ada]).await;
+    owner.send(garden, "lunch", "hello").await;
+    let policy = async |policy: i64| {
+        let parameters = json!({"stream_id": garden, "topic": "lunch", "visibility_policy": policy});
+        ada.post("/user_topics", parameters).await.ok();
+    };
+    policy(3).await;
+    assert_eq!(server.count("user_topic").await, "2");
+    let deleted = owner.post(&format!("/streams/{garden}/delete_topic"), json!({"topic_name": "lunch"}));
+    interrupt(&server, deleted, policy(1)).await.ok();
+    let left = server.column("SELECT user_id FROM user_topic WHERE visibility_policy = 1").await;
+    assert_eq!(left, [ada.user_id.to_string()]);
+}
