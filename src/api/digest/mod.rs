@@ -27,7 +27,7 @@ use std::sync::Arc;
 /// Seconds of absence after which a person gets a digest, of which it has the content.
 const ABSENCE: i64 = 5 * SECONDS_PER_DAY;
 
-/// Seconds until the rest of the digests is tried, for which there was no room.
+/// Seconds until the rest of the digests is tried if there was no room for them.
 const PAUSE: i64 = 10 * 60;
 
 /// The row of `counter` with the last day whose digests were sent, in days since 1970.
@@ -50,6 +50,8 @@ async fn send_due(app: &App) -> ApiResult<Option<i64>> {
         State::NotBefore(next) => return Ok(Some(next)),
         State::Due(day) => day,
     };
+    // If the server stops, it goes on after the next start, also on a later day.
+    set_rest(app, now).await?;
     // People who use the server at this moment are not absent.
     logins::save_uses(app).await?;
     let found = app.read_in(&app.pools.slow_reads, None, move |snapshot| {
@@ -66,7 +68,7 @@ async fn send_due(app: &App) -> ApiResult<Option<i64>> {
             Ok(false) => {
                 tracing::info!("digests wait, because too many emails are waiting for the mail server");
                 let next = app.clock.seconds() + PAUSE;
-                app.writer.run(move |tx| ApiResult::Ok(counter::set(tx, REST, next)?)).await?;
+                set_rest(app, next).await?;
                 return Ok(Some(next));
             }
             Err(error) => {
@@ -82,6 +84,11 @@ async fn send_due(app: &App) -> ApiResult<Option<i64>> {
     };
     app.writer.run(finish).await?;
     Ok(Some(week_of(day).end))
+}
+
+/// Records when the rest of the digests is tried.
+async fn set_rest(app: &App, time: i64) -> ApiResult<()> {
+    app.writer.run(move |tx| ApiResult::Ok(counter::set(tx, REST, time)?)).await
 }
 
 /// The state of the digests.

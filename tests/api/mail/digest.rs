@@ -138,6 +138,20 @@ async fn digests_wait_for_room_in_the_queue() {
     assert_eq!(receivers().await, [ada.email.as_str(), cleo.email.as_str()]);
 }
 
+#[tokio::test]
+async fn digests_come_after_a_stop_that_interrupts_them() {
+    let (mailbox, mut server, ada, bob, channel) = absent().await;
+    bob.send(channel, "lunch", "hello").await;
+    scheduler::settle(server.app()).await;
+    server.app().writer.background().stop();
+    server.clock.advance(3 * DAY);
+    scheduler::settle(server.app()).await;
+    server.stop().await;
+    server.clock.advance(DAY);
+    server.restart().await;
+    assert_eq!(mailbox.take(&server, &ada).await.len(), 1);
+}
+
 /// Times after now, as of a clock that was ahead, or in an import.
 #[tokio::test]
 async fn times_that_have_not_come_yet_keep_no_one_from_a_digest() {
