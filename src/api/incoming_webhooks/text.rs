@@ -80,6 +80,9 @@ pub fn web_address(url: &str) -> Option<String> {
             '<' => encoded.push_str("%3C"),
             '>' => encoded.push_str("%3E"),
             '`' => encoded.push_str("%60"),
+            // A quotation mark before the closing parenthesis would end a title.
+            '"' => encoded.push_str("%22"),
+            '\'' => encoded.push_str("%27"),
             ' ' => encoded.push_str("%20"),
             character if character.is_control() || character.is_whitespace() => {}
             character => encoded.push(character),
@@ -159,6 +162,10 @@ mod tests {
         }
         assert_eq!(link("", "https://x.example/a b)c"), "https://x.example/a%20b%29c");
         assert_eq!(link("a", "HTTP://x.example/(1)"), "[a](HTTP://x.example/%281%29)");
+        assert_eq!(
+            link("a", "http://x.example/?a='b'&c=\"d\""),
+            "[a](http://x.example/?a=%27b%27&c=%22d%22)"
+        );
         let branch = in_path("fix/#12 50%?").to_string();
         assert_eq!(
             link("a", &format!("https://x.example/{branch}")),
