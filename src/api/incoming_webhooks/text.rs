@@ -5,9 +5,10 @@
 
 use percent_encoding::{AsciiSet, CONTROLS, PercentEncode, utf8_percent_encode};
 
-/// A text in one line, without the brackets that would end a link.
+/// A text in one line, without the brackets and backticks that would end a link.
 pub fn label(text: &str) -> String {
     let line = line(text);
+    let line = if backticks_match(&line) { line } else { line.replace('`', "'") };
     if brackets_match(&line) { line } else { self::line(&line.replace(['[', ']'], "")) }
 }
 
@@ -48,6 +49,21 @@ fn brackets_match(text: &str) -> bool {
         }
     }
     open == 0 && !text.contains("](")
+}
+
+/// True if all code in a line ends within it. Other code would go on behind the link.
+fn backticks_match(text: &str) -> bool {
+    let mut open = 0;
+    let runs = text.split(|character| character != '`').map(str::len).filter(|length| *length > 0);
+    for length in runs {
+        open = match open {
+            0 => length,
+            open if open == length => 0,
+            open => open,
+        };
+    }
+    // A backslash makes the next backtick a character.
+    open == 0 && !text.contains("\\`")
 }
 
 /// A link. An address that is not of the web leaves the text alone.
@@ -156,6 +172,13 @@ mod tests {
             link("[a](http://evil.example)", "https://x.example"),
             "[a(http://evil.example)](https://x.example)"
         );
+        assert_eq!(link("an odd `", "https://x.example"), "[an odd '](https://x.example)");
+        for code in ["`a` ``b`` `c`", "`` a ` b ``"] {
+            assert_eq!(label(code), code);
+        }
+        for (text, expected) in [("`a` `", "'a' '"), ("``a`", "''a'"), ("\\`a`", "\\'a'")] {
+            assert_eq!(label(text), expected);
+        }
         assert_eq!(link("a", "javascript:alert(1)"), "a");
         for url in ["https://", "http:///x", "http://:9090/x", "?orgId=1", "/x", ""] {
             assert_eq!((link("a", url), web_link("a", url)), ("a".to_owned(), None), "{url}");
