@@ -240,7 +240,6 @@ fn pull_request(event: &str, payload: Payload<'_>, named: bool) -> Result<String
     let (number, url) = (request.integer("/number")?, request.text("/html_url")?);
     let title = if named { Some(request.text("/title")?) } else { None };
     let change = Change { user, action, kind: "PR", number: Some(number), title, url, ..Change::default() };
-    let short = link(&format!("PR #{number}"), url);
     Ok(match event {
         "opened_pull_request" | "updated_pull_request" => {
             let (opened, text_changed) = (action == "opened", payload.find("/changes/body").is_some());
@@ -268,29 +267,25 @@ fn pull_request(event: &str, payload: Payload<'_>, named: bool) -> Result<String
             Change { action, ..change }.message()
         }
         "pull_request_ready_for_review" => {
-            format!("{} has marked {short} as ready for review.", bold(user))
+            format!("{} has marked {} as ready for review.", bold(user), change.object())
         }
         "pull_request_auto_merge" => {
             let verb = if action == "auto_merge_disabled" { "disabled" } else { "enabled" };
-            format!("{} has {verb} auto merge for {short}.", label(user))
+            format!("{} has {verb} auto merge for {}.", label(user), change.object())
         }
         "locked_or_unlocked_pull_request" if action == "unlocked" => {
-            format!("{} has unlocked {short}.", label(user))
+            format!("{} has unlocked {}.", label(user), change.object())
         }
         "locked_or_unlocked_pull_request" => {
             let reason =
                 request.find_text("/active_lock_reason").map(|reason| format!(" as {}", label(reason)));
-            let reason = reason.unwrap_or_default();
-            format!("{} has locked {short}{reason} and limited conversation to collaborators.", label(user))
+            let (request, reason) = (change.object(), reason.unwrap_or_default());
+            format!("{} has locked {request}{reason} and limited conversation to collaborators.", label(user))
         }
         "pull_request_review_requested" => {
             let reviewer =
                 account(payload.find("/requested_reviewer").or_else(|| payload.find("/requested_team")));
-            let thing = match title {
-                Some(title) => link(&format!("PR #{number} {title}"), url),
-                None => short,
-            };
-            format!("{} requested {reviewer} for a review on {thing}.", bold(user))
+            format!("{} requested {reviewer} for a review on {}.", bold(user), change.object())
         }
         "pull_request_review" => {
             let review = payload.at("/review")?;
