@@ -115,7 +115,7 @@ fn event_of(
         }
         "push" => {
             let reference = payload.text("/ref")?;
-            if reference.starts_with("refs/heads/gh-readonly-queue/") {
+            if is_of_merge_queue(reference) {
                 return Ok(None);
             }
             if !reference.starts_with("refs/heads/") {
@@ -126,6 +126,7 @@ fn event_of(
                 return Ok(None);
             }
         }
+        "create" | "delete" if payload.find_text("/ref").is_some_and(is_of_merge_queue) => return Ok(None),
         "check_run" if payload.text("/check_run/status")? != "completed" => return Ok(None),
         "team" => match action {
             "edited" => "team",
@@ -145,6 +146,11 @@ fn event_of(
         },
     };
     Ok(Some(event))
+}
+
+/// True for the branches in which GitHub tests pull requests before it merges them.
+fn is_of_merge_queue(reference: &str) -> bool {
+    git::branch_of(reference).starts_with("gh-readonly-queue/")
 }
 
 fn unsupported(header: &str, action: &str) -> Refusal {
