@@ -24,6 +24,7 @@ pub const EVENTS: &[&str] = &[
     "issue_comment",
     "issue_labeled_or_unlabeled",
     "issue_milestoned_or_demilestoned",
+    "issues_opened_via_transfer",
     "issues_transferred",
     "issues",
     "member",
@@ -137,6 +138,7 @@ fn event_of(
             "labeled" | "unlabeled" => "issue_labeled_or_unlabeled",
             "milestoned" | "demilestoned" => "issue_milestoned_or_demilestoned",
             "transferred" => "issues_transferred",
+            "opened" if payload.find("/changes/old_issue").is_some() => "issues_opened_via_transfer",
             _ => "issues",
         },
         header if IGNORED.contains(&header) => return Ok(None),
@@ -367,6 +369,13 @@ fn issue(event: &str, payload: Payload<'_>, named: bool) -> Result<String, Refus
             let old = link(&format!("issue #{number} {}", issue.text("/title")?), url);
             let new = link(&format!("{name}#{}", new.integer("/number")?), new.text("/html_url")?);
             format!("{} transferred {old} to {new}.", label(user))
+        }
+        "issues_opened_via_transfer" => {
+            let (old, name) =
+                (payload.at("/changes/old_issue")?, payload.text("/changes/old_repository/full_name")?);
+            let new = link(&format!("Issue #{number} {}", issue.text("/title")?), url);
+            let old = link(&format!("{name}#{}", old.integer("/number")?), old.text("/html_url")?);
+            format!("{new} was transferred from {old}.")
         }
         _ => {
             let about_people = matches!(action, "assigned" | "unassigned");

@@ -67,9 +67,11 @@ const REQUIRED: &[(&str, &str, &str)] = &[
     ),
     (
         "github",
-        "a transfer names the new issue",
+        "a transfer names the other issue",
         "/changes/new_issue /changes/new_issue/number /changes/new_issue/html_url
-         /changes/new_repository /changes/new_repository/full_name",
+         /changes/new_repository /changes/new_repository/full_name
+         /changes/old_issue/number /changes/old_issue/html_url
+         /changes/old_repository /changes/old_repository/full_name",
     ),
     (
         "github",
