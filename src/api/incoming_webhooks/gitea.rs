@@ -98,8 +98,7 @@ fn posts(payload: Payload<'_>, options: &Options<'_>, header: &'static str) -> P
             let (tag, action) = (release.text("/tag_name")?, payload.text("/action")?);
             let name = release.find_text("/name").unwrap_or(tag);
             let url = release.find_text("/html_url").or(payload.find_text("/repository/html_url"));
-            let author = release.first_text(&["/author/username", "/author/login"]).or(user(payload))?;
-            let content = git::release(author, action, name, url.unwrap_or_default(), tag);
+            let content = git::release(user(payload)?, action, name, url.unwrap_or_default(), tag);
             (format!("{repository} / {tag} {name}"), content)
         }
         "fork" => {
