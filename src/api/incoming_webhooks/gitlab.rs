@@ -300,8 +300,9 @@ fn merge_request(payload: Payload<'_>, named: bool) -> Result<String, Refusal> {
     let is_described = action == "created" || payload.find("/changes/description").is_some();
     let text = request.find_text("/description").map(without_comments).unwrap_or_default();
     let branches = request.find_text("/source_branch").zip(request.find_text("/target_branch"));
+    let user = payload.text("/user/name")?;
     let change = Change {
-        user: payload.text("/user/name")?,
+        user,
         action,
         kind: "MR",
         number: Some(request.integer("/iid")?),
@@ -312,6 +313,10 @@ fn merge_request(payload: Payload<'_>, named: bool) -> Result<String, Refusal> {
         text: (whole && is_described).then_some(&*text),
         ..Change::default()
     };
+    // The payload names the person who pushed, not those whose approvals are gone.
+    if request.is_true("/system") && matches!(action, "unapproved" | "removed their approval for") {
+        return Ok(format!("A push by {} reset approvals of {}.", label(user), change.object()));
+    }
     Ok(change.message())
 }
 
