@@ -135,14 +135,15 @@ fn content(header: &str, event: &str, payload: Payload<'_>, named: bool) -> Resu
     match header {
         "Push Hook" => push(payload),
         "Tag Push Hook" => {
-            let pushed = payload.find_text("/checkout_sha").is_some();
+            // A tag of anything but a commit has no `checkout_sha` either.
+            let removed = is_no_object(payload.text("/after")?);
             let tag = git::tag_of(payload.text("/ref")?);
             let url = format!("{}/-/tags/{}", payload.text("/project/web_url")?, in_path(tag));
             let user = payload.first_text(&["/user_name", "/user_username"])?;
-            Ok(if pushed {
-                git::tag(user, "pushed", tag, Some(&url))
-            } else {
+            Ok(if removed {
                 git::tag(user, "removed", tag, None)
+            } else {
+                git::tag(user, "pushed", tag, Some(&url))
             })
         }
         "Test Hook" => Ok(format!(
@@ -206,12 +207,16 @@ fn stage(status: &str) -> String {
     }
 }
 
+/// True for the id that a branch or a tag has before it is created, and after it is deleted.
+fn is_no_object(id: &str) -> bool {
+    id.chars().all(|digit| digit == '0')
+}
+
 fn push(payload: Payload<'_>) -> Result<String, Refusal> {
     let (before, after) = (payload.text("/before")?, payload.text("/after")?);
     let user = payload.first_text(&["/user_name", "/user_username"])?;
     let branch = git::branch_of(payload.text("/ref")?);
-    let is_none = |id: &str| id.chars().all(|digit| digit == '0');
-    if is_none(after) {
+    if is_no_object(after) {
         return Ok(format!("{} deleted branch {}.", label(user), label(branch)));
     }
     let home = payload.text("/project/web_url")?;
@@ -230,7 +235,7 @@ fn push(payload: Payload<'_>) -> Result<String, Refusal> {
     let push = Push {
         user,
         branch,
-        compare_url: if is_none(before) { &tree } else { &compare },
+        compare_url: if is_no_object(before) { &tree } else { &compare },
         total: total.unwrap_or(commits.len()),
         commits,
         deleted: false,
