@@ -81,8 +81,10 @@ fn error(event: Payload<'_>, page: Option<&str>) -> Result<Post, Refusal> {
     let url = event.find_text("/web_url").or(event.find_text("/issue_url")).or(page).unwrap_or_default();
     let mut content = format!("**{kind}:** {}{}", link(title, url), quote(&facts.join("\n")));
     let frames = exception.into_iter().flat_map(|exception| exception.find_list("/values"));
-    let mut frames = frames.flat_map(|value| value.find_list("/stacktrace/frames"));
-    if let Some(frame) = frames.find(|frame| file.is_some() && frame.find_text("/filename") == file)
+    let frames = frames.flat_map(|value| value.find_list("/stacktrace/frames"));
+    let in_file = |frame: &Payload<'_>| file.is_some() && frame.find_text("/filename") == file;
+    // Callers come before what they call, and causes before their effects.
+    if let Some(frame) = frames.filter(in_file).last()
         && let Some(code) = source(frame)
     {
         let language = language(event.find_text("/platform").unwrap_or_default());
