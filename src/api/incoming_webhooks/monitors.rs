@@ -41,10 +41,11 @@ pub fn uptimekuma(payload: Payload<'_>, _options: &Options<'_>) -> PostsResult {
 /// A message without a monitor: the test of a notification, or a certificate or domain that expires soon. Warnings name the
 /// monitor, but for those of domains of some versions:
 ///
-/// - `[Web shop][https://shop.example.com] server certificate shop.example.com will expire in 7 days`
+/// - `[Web shop][https://shop.example.com] server certificate shop.example.com will expire in 7 days`, or `will be expired in`
+///   before version 2
 /// - `[Web shop] Domain name example.com will expire in 14 days`
 fn notice(msg: &str) -> Post {
-    if !msg.contains(" will expire in ") {
+    if ![" will expire in ", " will be expired in "].iter().any(|words| msg.contains(words)) {
         return Post::new("Uptime Kuma", format!(":check: {}", label(msg)), "test");
     }
     // A name may contain brackets too.
