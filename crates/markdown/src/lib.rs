@@ -71,5 +71,5 @@ pub use linkifiers::{
 };
 pub use nested_lists::{FlatList, nested_lists};
 pub use render::{Rendered, is_cheap, render, render_plain};
-pub use slack_text::{SlackText, decode_slack_entities};
+pub use slack_text::{SlackText, decode_slack_entities, styled_slack_text};
 pub use times::global_time;

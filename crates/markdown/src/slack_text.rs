@@ -38,6 +38,26 @@ pub fn decode_slack_entities(text: &str) -> String {
     text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
 }
 
+/// Returns a text of rich text with the marks of its styles, such as `bold`. Each line has its own marks, around its words:
+/// with white space or a line break within, marks would be text.
+pub fn styled_slack_text(text: &str, has_style: impl Fn(&str) -> bool) -> String {
+    let marks: Vec<&str> = [("code", "`"), ("strike", "~~"), ("italic", "*"), ("bold", "**")]
+        .into_iter()
+        .filter(|(name, _)| has_style(name))
+        .map(|(_, mark)| mark)
+        .collect();
+    let styled = |line: &str| {
+        let words = line.trim();
+        if words.is_empty() {
+            return line.to_owned();
+        }
+        let marked = marks.iter().fold(words.to_owned(), |inner, mark| format!("{mark}{inner}{mark}"));
+        let start = line.len() - line.trim_start().len();
+        format!("{}{marked}{}", &line[..start], &line[start + words.len()..])
+    };
+    text.split('\n').map(styled).collect::<Vec<_>>().join("\n")
+}
+
 impl SlackText {
     /// Appends text with entities, which may have marks.
     pub fn push_text(&mut self, text: &str) {
@@ -165,6 +185,15 @@ impl Unit<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn styles_are_around_words() {
+        let styled = |text: &str, styles: &[&str]| styled_slack_text(text, |style| styles.contains(&style));
+        assert_eq!(styled("Note: ", &["bold"]), "**Note:** ");
+        assert_eq!(styled(" a b", &["italic", "code"]), " *`a b`*");
+        assert_eq!(styled("a\n\n b\n", &["bold"]), "**a**\n\n **b**\n");
+        assert_eq!((styled(" a ", &[]), styled(" ", &["bold"])), (" a ".to_owned(), " ".to_owned()));
+    }
 
     #[test]
     fn marks_may_be_around_markdown() {

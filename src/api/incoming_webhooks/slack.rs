@@ -5,7 +5,7 @@ use super::payload::{Options, Payload, Post, PostsResult, Refusal};
 use super::text::{bold, code_block, label, line, link, quote, web_address};
 use crate::domain::emoji::short_names;
 use crate::types::{LAST_SECOND, whole_seconds};
-use teamchat_markdown::{FlatList, global_time, nested_lists};
+use teamchat_markdown::{FlatList, global_time, nested_lists, styled_slack_text};
 
 /// The most blocks, attachments or elements of a list that are read.
 const MAX_ITEMS: usize = 100;
@@ -260,15 +260,7 @@ fn span(span: Payload<'_>) -> String {
         },
         _ => {
             let text = span.find_text("/text").unwrap_or_default();
-            let mut styled = text.to_owned();
-            if text.trim() == text && !text.is_empty() {
-                for (style, mark) in [("code", "`"), ("strike", "~~"), ("italic", "*"), ("bold", "**")] {
-                    if span.is_true(&format!("/style/{style}")) {
-                        styled = format!("{mark}{styled}{mark}");
-                    }
-                }
-            }
-            styled
+            styled_slack_text(text, |style| span.is_true(&format!("/style/{style}")))
         }
     }
 }

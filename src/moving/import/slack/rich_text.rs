@@ -3,7 +3,7 @@
 use super::text;
 use super::text::Names;
 use serde_json::Value;
-use teamchat_markdown::{FlatList, nested_lists, unused_fence};
+use teamchat_markdown::{FlatList, nested_lists, styled_slack_text, unused_fence};
 
 /// Converts the blocks of a message with lists, which `text` has as lines with characters for the marks. `None` for other
 /// messages.
@@ -109,23 +109,10 @@ fn span(span: &Value, names: &Names) -> String {
         "broadcast" => "@**all**".to_owned(),
         "date" => text(span, "fallback").to_owned(),
         "color" => text(span, "value").to_owned(),
-        _ => styled(text(span, "text"), span),
+        _ => styled_slack_text(text(span, "text"), |name| {
+            span.get("style").and_then(|style| style.get(name)).is_some_and(|is| *is == true)
+        }),
     }
-}
-
-/// A text with the marks of its style, which do not include white space.
-fn styled(text: &str, span: &Value) -> String {
-    let words = text.trim();
-    if words.is_empty() || words.contains('\n') {
-        return text.to_owned();
-    }
-    let style =
-        |name: &str| span.get("style").and_then(|style| style.get(name)).is_some_and(|is| *is == true);
-    let marks = [("code", "`"), ("strike", "~~"), ("italic", "*"), ("bold", "**")];
-    let marked = marks.into_iter().filter(|(name, _)| style(name));
-    let marked = marked.fold(words.to_owned(), |inner, (_, mark)| format!("{mark}{inner}{mark}"));
-    let start = text.len() - text.trim_start().len();
-    format!("{}{marked}{}", &text[..start], &text[start + words.len()..])
 }
 
 #[cfg(test)]
