@@ -6,7 +6,7 @@
 use super::text::{link, web_address};
 use crate::domain::emoji::short_names;
 use crate::types::LAST_SECOND;
-use teamchat_markdown::{SlackText, decode_slack_entities, unused_fence};
+use teamchat_markdown::{SlackText, decode_slack_entities, global_time, unused_fence};
 
 /// Converts a text.
 pub fn markdown(text: &str) -> String {
@@ -65,22 +65,36 @@ fn add_formatted(converted: &mut SlackText, text: &str) {
     converted.push_text(&short_names::in_text(rest));
 }
 
+/// Converts a date: the tokens of its form, such as `{date_num} at {time}`, become one time in the time zone of the reader, and
+/// the words around them stay. An empty `url` is none. `None` for a time that cannot be shown.
+pub fn date(seconds: i64, form: &str, url: &str) -> Option<String> {
+    let time = (0..=LAST_SECOND).contains(&seconds).then(|| global_time(seconds))?;
+    let form = plain(form);
+    let shown = match (form.find('{'), form.rfind('}')) {
+        (Some(start), Some(end)) if start < end => format!("{}{time}{}", &form[..start], &form[end + 1..]),
+        _ => time,
+    };
+    Some(if url.is_empty() { shown } else { link(&shown, url) })
+}
+
 /// Converts the text between `<` and `>`.
 fn reference(inside: &str) -> String {
     let (target, text) = match inside.split_once('|') {
         Some((target, text)) => (target, Some(plain(text))),
         None => (inside, None),
     };
-    let name = || text.clone().unwrap_or_default();
     match target.split_at_checked(1) {
         Some(("@", id)) => format!("@{}", text.as_deref().unwrap_or(id).trim_start_matches('@')),
         Some(("#", id)) => format!("#{}", text.as_deref().unwrap_or(id).trim_start_matches('#')),
         Some(("!", command)) => match command.split('^').collect::<Vec<_>>().as_slice() {
             ["channel" | "here" | "everyone"] => "@**all**".to_owned(),
-            ["date", seconds, ..] => match seconds.parse::<i64>() {
-                Ok(seconds @ 0..=LAST_SECOND) => teamchat_markdown::global_time(seconds),
-                _ => name(),
-            },
+            ["date", seconds, form @ ..] => {
+                let part = |index: usize| form.get(index).copied().unwrap_or_default();
+                let seconds = seconds.parse::<i64>().ok();
+                let date =
+                    seconds.and_then(|seconds| date(seconds, part(0), &decode_slack_entities(part(1))));
+                date.or(text).unwrap_or_default()
+            }
             ["subteam", id, ..] => text.unwrap_or_else(|| format!("@{id}")),
             _ => text.unwrap_or_else(|| command.to_owned()),
         },
@@ -123,6 +137,14 @@ mod tests {
             ("<!channel> <!here|here> <!everyone>", "@**all** @**all** @**all**"),
             ("<@U1|ada> <@U2> <#C1|general>", "@ada @U2 #general"),
             ("<!date^1790000000^{date}|a day>", "<time:2026-09-21T14:13:20+00:00>"),
+            (
+                "<!date^1790000000^Posted {date_num} at {time_secs}, &amp; seen|a day>",
+                "Posted <time:2026-09-21T14:13:20+00:00>, & seen",
+            ),
+            (
+                "<!date^1790000000^{ago}^https://x.example/?a=1&amp;b=2|a day>",
+                "[<time:2026-09-21T14:13:20+00:00>](https://x.example/?a=1&b=2)",
+            ),
             ("<!date^1790000000000^{date}|a day>", "a day"),
             ("<!subteam^S1|@team> <!subteam^S2>", "@team @S2"),
             ("a &lt;b&gt; &amp;amp;", "a <b> &amp;"),

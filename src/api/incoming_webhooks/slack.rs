@@ -4,8 +4,8 @@ use super::mrkdwn;
 use super::payload::{Options, Payload, Post, PostsResult, Refusal};
 use super::text::{bold, code_block, label, line, link, quote, web_address};
 use crate::domain::emoji::short_names;
-use crate::types::{LAST_SECOND, whole_seconds};
-use teamchat_markdown::{FlatList, global_time, nested_lists, styled_slack_text};
+use crate::types::whole_seconds;
+use teamchat_markdown::{FlatList, nested_lists, styled_slack_text};
 
 /// The most blocks, attachments or elements of a list that are read.
 const MAX_ITEMS: usize = 100;
@@ -243,25 +243,26 @@ fn spans(element: Payload<'_>) -> String {
 }
 
 fn span(span: Payload<'_>) -> String {
-    match span.find_text("/type").unwrap_or_default() {
-        "link" => {
-            let url = span.find_text("/url").unwrap_or_default();
-            link(span.find_text("/text").unwrap_or_default(), url)
-        }
-        "emoji" => emoji(span.find_text("/name").unwrap_or_default()),
-        "user" => format!("@{}", line(span.find_text("/user_id").unwrap_or_default())),
-        "channel" => format!("#{}", line(span.find_text("/channel_id").unwrap_or_default())),
-        "usergroup" => format!("@{}", line(span.find_text("/usergroup_id").unwrap_or_default())),
+    let text = |path: &str| span.find_text(path).unwrap_or_default();
+    let has_style = |style: &str| span.is_true(&format!("/style/{style}"));
+    // In code, the Markdown of a link would be text.
+    let has_mark = |style: &str| style != "code" && has_style(style);
+    match text("/type") {
+        "link" => styled_slack_text(&link(text("/text"), text("/url")), has_mark),
+        "emoji" => emoji(text("/name")),
+        "user" => format!("@{}", line(text("/user_id"))),
+        "channel" => format!("#{}", line(text("/channel_id"))),
+        "usergroup" => format!("@{}", line(text("/usergroup_id"))),
         "broadcast" => "@**all**".to_owned(),
-        "color" => line(span.find_text("/value").unwrap_or_default()),
-        "date" => match span.integer("/timestamp") {
-            Ok(seconds @ 0..=LAST_SECOND) => global_time(seconds),
-            _ => line(span.find_text("/fallback").unwrap_or_default()),
-        },
-        _ => {
-            let text = span.find_text("/text").unwrap_or_default();
-            styled_slack_text(text, |style| span.is_true(&format!("/style/{style}")))
+        "color" => line(text("/value")),
+        "date" => {
+            let date = span.integer("/timestamp").ok().and_then(|seconds| {
+                let date = mrkdwn::date(seconds, text("/format"), text("/url"))?;
+                Some(styled_slack_text(&date, has_mark))
+            });
+            date.unwrap_or_else(|| line(text("/fallback")))
         }
+        _ => styled_slack_text(text("/text"), has_style),
     }
 }
 
