@@ -80,7 +80,8 @@ pub fn date(seconds: i64, form: &str, url: &str) -> Option<String> {
 /// Converts the text between `<` and `>`.
 fn reference(inside: &str) -> String {
     let (target, text) = match inside.split_once('|') {
-        Some((target, text)) => (target, Some(plain(text))),
+        // Slack leaves the name of a private channel empty.
+        Some((target, text)) => (target, Some(plain(text)).filter(|text| !text.is_empty())),
         None => (inside, None),
     };
     match target.split_at_checked(1) {
@@ -135,7 +136,7 @@ mod tests {
             ("<https://x.example/a>", "https://x.example/a"),
             ("<mailto:a@x.example|a@x.example>", "a@x.example"),
             ("<!channel> <!here|here> <!everyone>", "@**all** @**all** @**all**"),
-            ("<@U1|ada> <@U2> <#C1|general>", "@ada @U2 #general"),
+            ("<@U1|ada> <@U2> <#C1|general> <#C2|>", "@ada @U2 #general #C2"),
             ("<!date^1790000000^{date}|a day>", "<time:2026-09-21T14:13:20+00:00>"),
             (
                 "<!date^1790000000^Posted {date_num} at {time_secs}, &amp; seen|a day>",
