@@ -30,6 +30,7 @@ use crate::domain::messages::destination;
 use crate::domain::messages::destination::{Destination, MessageType};
 use crate::domain::messages::rules::mentions;
 use crate::domain::rendering::{TimeLimit, render_within};
+use crate::domain::rows::channel::TopicsPolicy;
 use crate::domain::{messages, notices, rows};
 use crate::http::{ApiError, ApiResult, Call, Caller, Reply, Route, VISITOR, Visitor};
 use crate::store::{Snapshot, Tx};
@@ -361,10 +362,11 @@ enum Prepared {
 impl Delivery {
     /// Reads the body, and renders the messages of the integration.
     fn prepare(&self, snapshot: &Snapshot<'_>) -> ApiResult<Result<Prepared, Refusal>> {
-        match self.read() {
+        let topic = self.topic(snapshot);
+        match self.read(topic) {
             Ok(Some(posts)) => {
                 let limit = TimeLimit::start_with(self.time_for_formulas);
-                let drafts = posts.into_iter().map(|post| self.draft(snapshot, &limit, post));
+                let drafts = posts.into_iter().map(|post| self.draft(snapshot, &limit, topic, post));
                 Ok(Ok(Prepared::Messages(drafts.collect::<ApiResult<_>>()?)))
             }
             Ok(None) => Ok(Ok(Prepared::Account)),
@@ -372,8 +374,24 @@ impl Delivery {
         }
     }
 
+    /// The topic of all messages: that of the address, or the only one of a channel without topics. `None` if each message has
+    /// its own.
+    fn topic(&self, snapshot: &Snapshot<'_>) -> Option<&str> {
+        let params = &self.params;
+        let ctx = Ctx::new(snapshot, &self.sender, self.now);
+        if params.topic.is_none()
+            && let Some(stream) = &params.stream
+            && let Ok(Destination::Channel(stream, _)) =
+                destination::find(ctx, MessageType::Channel, stream, Some(""))
+            && stream.topics_policy == TopicsPolicy::EmptyTopicOnly
+        {
+            return Some("");
+        }
+        params.topic.as_deref()
+    }
+
     /// The messages that the body asks for; `None` if it asks for the account.
-    fn read(&self) -> Result<Option<Vec<Post>>, Refusal> {
+    fn read(&self, topic: Option<&str>) -> Result<Option<Vec<Post>>, Refusal> {
         let payload = body::read(self.integration.body, self.content_type.as_deref(), &self.body)?;
         let payload = Payload(&payload);
         if self.integration.name == IntegrationName::Zapier && payload.find_text("/type") == Some("auth") {
@@ -381,7 +399,7 @@ impl Delivery {
         }
         let params = &self.params;
         let options = Options {
-            topic: params.topic.as_deref(),
+            topic,
             branches: params.branches.as_deref(),
             ignore_private_repositories: params.ignore_private_repositories,
             name_field: params.name.as_deref(),
@@ -396,13 +414,19 @@ impl Delivery {
     }
 
     /// Creates a message of a post, and renders it.
-    fn draft(&self, snapshot: &Snapshot<'_>, limit: &TimeLimit, post: Post) -> ApiResult<OutgoingMessage> {
+    fn draft(
+        &self,
+        snapshot: &Snapshot<'_>,
+        limit: &TimeLimit,
+        topic: Option<&str>,
+        post: Post,
+    ) -> ApiResult<OutgoingMessage> {
         let Self { integration, params, sender, now, origin, .. } = self;
         let destination = match &params.stream {
             Some(stream) => {
                 // A title with characters that topics cannot have is worth a message too.
                 let own_topic = text::line(&post.topic).replace(is_unprintable, "");
-                let topic = params.topic.as_deref().unwrap_or(&own_topic);
+                let topic = topic.unwrap_or(&own_topic);
                 destination::resolve(
                     Ctx::new(snapshot, sender, *now),
                     MessageType::Channel,

@@ -7,7 +7,7 @@ use serde_json::Value;
 /// Options of a delivery, besides its payload.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Options<'a> {
-    /// The topic of the address, which replaces that of the integration.
+    /// The topic of all messages, which replaces that of the integration.
     pub topic: Option<&'a str>,
     /// The branches whose pushes are shown, separated by commas.
     pub branches: Option<&'a str>,

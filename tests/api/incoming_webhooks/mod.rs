@@ -66,6 +66,29 @@ async fn channels_and_topics_may_be_encoded_twice() {
     }
 }
 
+/// A channel without topics accepts messages of programs that give theirs topics, and shows the titles that these would be.
+#[tokio::test]
+async fn channels_without_topics_show_titles() {
+    let server = TestServer::start().await;
+    let (owner, ada) = (server.owner().await, server.member("ada").await);
+    let channel = json!({"name": "news", "subscribers": [ada.user_id], "topics_policy": "empty_topic_only"});
+    let channel = crate::channels::channel_with(&owner, channel).await;
+    let repository = json!({"name": "r", "full_name": "x/r", "html_url": "http://g"});
+    let issue = json!({"number": 1, "title": "Crash", "html_url": "http://g/1", "body": null});
+    let payload =
+        json!({"action": "opened", "issue": issue, "repository": repository, "sender": {"login": "x"}});
+    let api_key = key(&ada).await;
+    for stream in [json!(channel), json!("news")] {
+        let request = server.anonymous().request(Method::POST, "/external/github");
+        let request = request.query(json!({"api_key": api_key, "stream": stream}));
+        let request = request.header("X-GitHub-Event", "issues");
+        request.body("application/json", payload.to_string()).send().await.ok();
+        let message = newest(&ada).await;
+        let found = (&message["stream_id"], &message["content"]);
+        assert_eq!(found, (&json!(channel), &json!("x opened [issue #1 Crash](http://g/1).")));
+    }
+}
+
 // conformance: conv-85
 #[tokio::test]
 async fn payloads_are_read_in_their_charset() {
