@@ -130,11 +130,12 @@ pub fn alertmanager(payload: Payload<'_>, options: &Options<'_>) -> PostsResult 
     let mut posts = Vec::new();
     let mut topics = topics.into_iter();
     for (topic, states) in topics.by_ref().take(MAX_ALERTS) {
+        let name = options.topic.map(|_| format!(" {}:", label(topic))).unwrap_or_default();
         for (status, alerts) in states {
             let title = if status == "firing" { ":alert: **FIRING**" } else { ":squared_ok: **Resolved**" };
             let content = match alerts.as_slice() {
-                [only] => format!("{title} {only}"),
-                several => format!("{title}\n* {}", several.join("\n* ")),
+                [only] => format!("{title}{name} {only}"),
+                several => format!("{title}{name}\n* {}", several.join("\n* ")),
             };
             posts.push(Post::new(topic, content, ""));
         }
