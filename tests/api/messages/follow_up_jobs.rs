@@ -82,7 +82,8 @@ async fn late_events_list_what_is_still_read() {
     ada.post("/messages/flags", read).await.ok();
     let mut queue = ada.register(json!({"event_types": ["update_message_flags"]})).await;
     // Those of Bob, who has not read the first message, have a list before.
-    let archived = owner.delete(&format!("/streams/{garden}"), ());
+    let path = format!("/streams/{garden}");
+    let archived = owner.delete(&path, ());
     let again = async {
         let unread = json!({"messages": [newest], "op": "remove", "flag": "read"});
         ada.post("/messages/flags", unread).await.ok();
@@ -106,7 +107,8 @@ async fn policies_that_are_set_after_a_topic_was_deleted_stay() {
     };
     policy(3).await;
     assert_eq!(server.count("user_topic").await, "2");
-    let deleted = owner.post(&format!("/streams/{garden}/delete_topic"), json!({"topic_name": "lunch"}));
+    let path = format!("/streams/{garden}/delete_topic");
+    let deleted = owner.post(&path, json!({"topic_name": "lunch"}));
     interrupt(&server, deleted, policy(1)).await.ok();
     let left = server.column("SELECT user_id FROM user_topic WHERE visibility_policy = 1").await;
     assert_eq!(left, [ada.user_id.to_string()]);
