@@ -121,6 +121,8 @@ CREATE TABLE user_setting (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX user_setting_mailed ON user_setting (user_id)
     WHERE property = 'enable_stream_email_notifications' AND value = 'true';
+CREATE INDEX user_setting_pushed ON user_setting (user_id)
+    WHERE property = 'enable_stream_push_notifications' AND value = 'true';
 
 -- Custom profile fields.
 CREATE TABLE profile_field (
@@ -466,8 +468,10 @@ CREATE TABLE subscription (
 ) STRICT, WITHOUT ROWID;
 -- `active` is in it because SQLite tests the condition for each row.
 CREATE INDEX subscription_stream ON subscription (stream_id, user_id, active) WHERE active;
--- People who get mail about all messages of a channel: few of its subscribers, who are found without reading the others.
+-- People who get mail or push notifications about all messages of a channel: few of its subscribers, who are found without
+-- reading the others.
 CREATE INDEX subscription_mailed ON subscription (stream_id, user_id, active) WHERE active AND email_notifications;
+CREATE INDEX subscription_pushed ON subscription (stream_id, user_id, active) WHERE active AND push_notifications;
 
 -- Periods of subscription as ranges of message ids: a message of the channel with from <= id < until was sent while the
 -- user was subscribed. The current period has no end. Because of these, sending writes no row per receiver.

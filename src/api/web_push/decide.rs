@@ -5,6 +5,7 @@ use crate::api::web_push::queue::Transports;
 use crate::app::App;
 use crate::domain::access::messages::{direct_user_ids, stream_of};
 use crate::domain::messages;
+use crate::domain::notifications::deciding::People;
 use crate::domain::notifications::{PUSH, deciding};
 use crate::error::ApiResult;
 use crate::events::Hub;
@@ -15,9 +16,12 @@ use rusqlite::Connection;
 /// Decides about all waiting messages.
 pub async fn decide_waiting(app: &App) -> ApiResult<()> {
     let transports = Transports::of(&app.options);
-    let decide = move |snapshot: &Snapshot<'_>, hub: &Hub, now| -> ApiResult<_> {
-        let subscribed = queue::subscribed_users(snapshot, transports)?;
-        deciding::decide(snapshot, hub, &PUSH, now, |_, _| Ok(subscribed.clone()))
+    let decide = move |snapshot: &Snapshot<'_>, hub: &Hub, now| {
+        let people = People {
+            all: &|| Ok(queue::subscribed_users(snapshot, transports)?),
+            has: &|user_id| Ok(queue::is_subscribed(snapshot, user_id, transports)?),
+        };
+        deciding::decide(snapshot, hub, &PUSH, now, &people)
     };
     let notify = move |tx: &mut Tx<'_>, user_id, message_id| notify(tx, user_id, message_id, transports);
     deciding::decide_waiting(app, &PUSH, "push_decisions", decide, notify).await

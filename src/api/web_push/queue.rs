@@ -36,6 +36,20 @@ pub fn subscribed_users(connection: &Connection, transports: Transports) -> rusq
     )
 }
 
+/// True if a user is active and has a subscription.
+pub fn is_subscribed(
+    connection: &Connection,
+    user_id: UserId,
+    transports: Transports,
+) -> rusqlite::Result<bool> {
+    connection
+        .prepare_cached(
+            "SELECT EXISTS (SELECT 1 FROM push_subscription CROSS JOIN user USING (user_id)
+                 WHERE user_id = ?1 AND is_active AND iif(session_id IS NULL, ?2, ?3))",
+        )?
+        .query_row((user_id, transports.phones, transports.browsers), |row| row.get(0))
+}
+
 /// Adds a message to the notifications of all subscriptions of a user, under the tag of its conversation. It is sent at once,
 /// unless the push service asked to wait.
 pub fn add(

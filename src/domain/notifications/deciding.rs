@@ -2,12 +2,14 @@
 
 use crate::app::App;
 use crate::domain::access::messages::{direct_user_ids, stream_of};
+use crate::domain::messages::flags::bit;
 use crate::domain::messages::read_state;
-use crate::domain::messages::record::MessageRow;
+use crate::domain::messages::record::{MessageRow, attribute};
 use crate::domain::messages::viewer::MessageViewer;
 use crate::domain::notifications::facts::is_away;
 use crate::domain::notifications::waiting::{HeldMessage, WaitingMessage};
 use crate::domain::notifications::{Facts, Medium, Trigger, facts, trigger, waiting};
+use crate::domain::realm::user_ids;
 use crate::domain::user_topics::policy::VisibilityPolicy;
 use crate::domain::{messages, rows, user_topics};
 use crate::error::ApiResult;
@@ -25,11 +27,19 @@ const MESSAGES_PER_SNAPSHOT: i64 = 100;
 /// Held messages that are checked in one step.
 const HELD_PER_STEP: i64 = 10;
 
-/// The number of users up to which each is looked up, instead of all subscribers of a channel.
+/// The number of users up to which each is looked up, instead of all of the organization or of a channel.
 const FEW: u64 = 100;
 
 /// Seconds between two checks of a held message.
 const CHECK_INTERVAL: i64 = 60;
+
+/// The active people whom a medium reaches.
+pub struct People<'p> {
+    /// Loads all of them.
+    pub all: &'p dyn Fn() -> ApiResult<RoaringBitmap>,
+    /// Returns whether a user is one of them.
+    pub has: &'p dyn Fn(UserId) -> ApiResult<bool>,
+}
 
 /// Decisions about some messages.
 #[derive(Debug, Default)]
@@ -67,20 +77,19 @@ pub async fn decide_waiting(
     }
 }
 
-/// Decides about the first waiting messages of a medium. `candidates` returns the active people of whom those who receive a message
-/// may be notified of it.
+/// Decides about the first waiting messages of a medium.
 pub fn decide(
     connection: &Connection,
     hub: &Hub,
     medium: &Medium,
     now: i64,
-    candidates: impl Fn(&MessageRow, Option<StreamId>) -> ApiResult<RoaringBitmap>,
+    people: &People<'_>,
 ) -> ApiResult<Decisions> {
     let mut decisions = Decisions::default();
     for waiting in waiting::waiting_messages(connection, medium.queue, MESSAGES_PER_SNAPSHOT)? {
         decisions.until = Some(waiting.id);
         // A message that cannot be decided must not hold up the others.
-        if let Err(error) = decide_one(connection, hub, medium, &waiting, now, &candidates, &mut decisions) {
+        if let Err(error) = decide_one(connection, hub, medium, &waiting, now, people, &mut decisions) {
             tracing::warn!(%error, message_id = %waiting.message_id, "no one is notified of a message");
         }
     }
@@ -93,24 +102,13 @@ fn decide_one(
     medium: &Medium,
     waiting: &WaitingMessage,
     now: i64,
-    candidates: impl Fn(&MessageRow, Option<StreamId>) -> ApiResult<RoaringBitmap>,
+    people: &People<'_>,
     decisions: &mut Decisions,
 ) -> ApiResult<()> {
     let Some(message) = messages::by_id(connection, waiting.message_id)? else { return Ok(()) };
     let stream_id = stream_of(connection, message.recipient_id)?;
-    let candidates = candidates(&message, stream_id)?;
-    if candidates.is_empty() {
-        return Ok(());
-    }
-    let receivers: RoaringBitmap = match stream_id {
-        Some(stream_id) if candidates.len() <= FEW => subscribed(connection, &candidates, stream_id)?,
-        Some(stream_id) => rows::channel::subscribers(connection, stream_id)?,
-        None => {
-            let people = direct_user_ids(connection, message.recipient_id)?.unwrap_or_default();
-            people.into_iter().filter_map(UserId::bit).collect()
-        }
-    };
-    for user_id in (receivers & candidates) - &waiting.known_to {
+    let candidates = candidates(connection, medium, (&message, stream_id), people)?;
+    for user_id in candidates - &waiting.known_to {
         let user_id = UserId::from(user_id);
         if user_id == waiting.edited_by.unwrap_or(message.sender_id) || user_id == message.sender_id {
             continue;
@@ -130,6 +128,60 @@ fn decide_one(
         }
     }
     Ok(())
+}
+
+/// The people who receive a message and may have a reason to be notified of it.
+fn candidates(
+    connection: &Connection,
+    medium: &Medium,
+    (message, stream_id): (&MessageRow, Option<StreamId>),
+    people: &People<'_>,
+) -> ApiResult<RoaringBitmap> {
+    let receivers: RoaringBitmap = match stream_id {
+        Some(stream_id) if message.has(attribute::STREAM_WILDCARD) => {
+            rows::channel::subscribers(connection, stream_id)?
+        }
+        Some(stream_id) => {
+            let interested = interested(connection, medium, message, stream_id)?;
+            if interested.len() <= FEW {
+                subscribed(connection, &interested, stream_id)?
+            } else {
+                interested & rows::channel::subscribers(connection, stream_id)?
+            }
+        }
+        None => {
+            let users = direct_user_ids(connection, message.recipient_id)?.unwrap_or_default();
+            users.into_iter().filter_map(UserId::bit).collect()
+        }
+    };
+    if receivers.len() > FEW {
+        return Ok(receivers & (people.all)()?);
+    }
+    let mut reached = RoaringBitmap::new();
+    for user_id in receivers {
+        if (people.has)(UserId::from(user_id))? {
+            reached.insert(user_id);
+        }
+    }
+    Ok(reached)
+}
+
+/// The users who may have a reason to be notified of a channel message without a wildcard mention of the channel, by the rows that
+/// name them: few in a large channel, so that a message costs the same there.
+fn interested(
+    connection: &Connection,
+    medium: &Medium,
+    message: &MessageRow,
+    stream_id: StreamId,
+) -> ApiResult<RoaringBitmap> {
+    let flags = bit::MENTIONED | bit::TOPIC_WILDCARD_MENTIONED;
+    let mut found = messages::users_with_flag(connection, message.id, flags)?;
+    let policies = user_topics::of_topic(connection, stream_id, &message.topic().key())?;
+    let followers = policies.into_iter().filter(|(_, policy)| *policy == VisibilityPolicy::Followed);
+    found.extend(followers.map(|(user_id, _)| user_id));
+    let named: RoaringBitmap = found.into_iter().filter_map(UserId::bit).collect();
+    let subscribers = user_ids::set(connection, medium.subscribers, [stream_id])?;
+    Ok(named | subscribers | user_ids::set(connection, medium.everywhere, ())?)
 }
 
 /// Returns those of a few users who are subscribed to a channel, which may have many subscribers.

@@ -32,6 +32,10 @@ pub struct Medium {
     channels: &'static UserSetting<bool>,
     /// The column of `subscription` that sets it.
     of_subscription: &'static str,
+    /// Finds the subscribers of a channel whose subscription turns it on.
+    subscribers: &'static str,
+    /// Finds the users who turn it on for all channels.
+    everywhere: &'static str,
     /// Notifications also while the user is active; `None` if there are none.
     while_active: Option<&'static UserSetting<bool>>,
 }
@@ -43,6 +47,9 @@ pub static PUSH: Medium = Medium {
     followed_topics: &user_settings::ENABLE_FOLLOWED_TOPIC_PUSH_NOTIFICATIONS,
     channels: &user_settings::ENABLE_STREAM_PUSH_NOTIFICATIONS,
     of_subscription: "push_notifications",
+    subscribers: "SELECT user_id FROM subscription WHERE stream_id = ?1 AND active AND push_notifications",
+    everywhere: "SELECT user_id FROM user_setting
+         WHERE property = 'enable_stream_push_notifications' AND value = 'true'",
     while_active: Some(&user_settings::ENABLE_ONLINE_PUSH_NOTIFICATIONS),
 };
 
@@ -53,6 +60,9 @@ pub static MAIL: Medium = Medium {
     followed_topics: &user_settings::ENABLE_FOLLOWED_TOPIC_EMAIL_NOTIFICATIONS,
     channels: &user_settings::ENABLE_STREAM_EMAIL_NOTIFICATIONS,
     of_subscription: "email_notifications",
+    subscribers: "SELECT user_id FROM subscription WHERE stream_id = ?1 AND active AND email_notifications",
+    everywhere: "SELECT user_id FROM user_setting
+         WHERE property = 'enable_stream_email_notifications' AND value = 'true'",
     while_active: None,
 };
 

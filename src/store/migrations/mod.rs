@@ -46,6 +46,7 @@ pub(super) const MIGRATIONS: &[(&str, &str)] = &[
     ("0032_search_backlog", include_str!("0032_search_backlog.sql")),
     ("0033_welcome_text", include_str!("0033_welcome_text.sql")),
     ("0034_mail_priority", include_str!("0034_mail_priority.sql")),
+    ("0035_push_indexes", include_str!("0035_push_indexes.sql")),
 ];
 
 /// Makes the schema in an empty database.

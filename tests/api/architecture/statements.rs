@@ -83,6 +83,7 @@ const WALKS: &[(&str, &str)] = &[
         "SELECT user_id FROM user_setting WHERE property = 'enable_stream_email_notifications'",
         "an index of the few who turned it on",
     ),
+    ("SELECT user_id FROM user_setting WHERE property = 'enable_stream_push_notifications'", "the same"),
     ("SELECT count(*) FROM message", "an import, which counts the messages that it wrote"),
     ("UPDATE user SET user_id", "an import, whose database is empty"),
     ("DELETE FROM push_notification", "an operator turned Web Push off"),
