@@ -251,7 +251,7 @@ CREATE TABLE push_message (
     id              INTEGER PRIMARY KEY AUTOINCREMENT,
     message_id      INTEGER NOT NULL,             -- the message may be deleted since
     edited_by       INTEGER REFERENCES user (user_id), -- null: it is a new message
-    known_to        BLOB                          -- of edits: a set of the users who were mentioned before
+    known_to        BLOB                          -- a set of users: mentioned before the edit, or decided about
 ) STRICT;
 
 -- Messages for users who are told only when they are away: an event queue of theirs may still deliver the message.
@@ -1021,7 +1021,7 @@ CREATE TABLE mail_message (
     id              INTEGER PRIMARY KEY AUTOINCREMENT,
     message_id      INTEGER NOT NULL,             -- the message may be deleted since
     edited_by       INTEGER REFERENCES user (user_id), -- null: it is a new message
-    known_to        BLOB                          -- of edits: a set of the users who were mentioned before
+    known_to        BLOB                          -- a set of users: mentioned before the edit, or decided about
 ) STRICT;
 
 -- Messages for users who are not away: an event queue of theirs may still deliver the message, and else they get mail.

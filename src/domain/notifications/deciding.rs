@@ -14,7 +14,7 @@ use crate::domain::user_topics::policy::VisibilityPolicy;
 use crate::domain::{messages, rows, user_topics};
 use crate::error::ApiResult;
 use crate::events::Hub;
-use crate::store::{Snapshot, Tx};
+use crate::store::{Budget, Snapshot, Tx};
 use crate::types::{MessageId, StreamId, UserId};
 use roaring::RoaringBitmap;
 use rusqlite::Connection;
@@ -41,15 +41,23 @@ pub struct People<'p> {
     pub has: &'p dyn Fn(UserId) -> ApiResult<bool>,
 }
 
-/// Decisions about some messages.
+/// Decisions about some messages, in the order in which they wait.
 #[derive(Debug, Default)]
-pub struct Decisions {
-    /// Users, and messages of which they are notified.
-    notified: VecDeque<(UserId, MessageId)>,
-    /// Users, and messages of which they are notified only if no client of theirs receives them.
-    held: VecDeque<(UserId, MessageId)>,
-    /// The last waiting message that was decided.
-    until: Option<i64>,
+pub struct Decisions(VecDeque<DecidedMessage>);
+
+/// A waiting message, and the users whose decisions are not stored yet.
+#[derive(Debug)]
+struct DecidedMessage {
+    waiting: WaitingMessage,
+    users: VecDeque<Decision>,
+}
+
+/// A user who is notified of a message.
+#[derive(Clone, Copy, Debug)]
+struct Decision {
+    user_id: UserId,
+    /// True if they are notified only if no client of theirs receives the message.
+    is_held: bool,
 }
 
 /// Decides about all waiting messages of a medium. `decide` decides about the first of them in a snapshot ([`decide`]), `notify`
@@ -72,8 +80,10 @@ pub async fn decide_waiting(
         let decided = app.read_in(&app.pools.slow_reads, None, move |snapshot| decide(snapshot, &hub, now));
         let mut decisions = decided.await?;
         let hub = Arc::clone(&app.hub);
-        let store = move |tx: &mut Tx<'_>| decisions.store_next(tx, &hub, medium, notify);
-        app.writer.run_in_steps(job, store).await?;
+        let store = move |tx: &mut Tx<'_>, budget: &mut Budget| {
+            decisions.store_some(tx, budget, &hub, medium, notify)
+        };
+        app.writer.run_in_parts(job, store).await?;
     }
 }
 
@@ -87,11 +97,12 @@ pub fn decide(
 ) -> ApiResult<Decisions> {
     let mut decisions = Decisions::default();
     for waiting in waiting::waiting_messages(connection, medium.queue, MESSAGES_PER_SNAPSHOT)? {
-        decisions.until = Some(waiting.id);
         // A message that cannot be decided must not hold up the others.
-        if let Err(error) = decide_one(connection, hub, medium, &waiting, now, people, &mut decisions) {
+        let users = decide_one(connection, hub, medium, &waiting, now, people).unwrap_or_else(|error| {
             tracing::warn!(%error, message_id = %waiting.message_id, "no one is notified of a message");
-        }
+            VecDeque::new()
+        });
+        decisions.0.push_back(DecidedMessage { waiting, users });
     }
     Ok(decisions)
 }
@@ -103,9 +114,9 @@ fn decide_one(
     waiting: &WaitingMessage,
     now: i64,
     people: &People<'_>,
-    decisions: &mut Decisions,
-) -> ApiResult<()> {
-    let Some(message) = messages::by_id(connection, waiting.message_id)? else { return Ok(()) };
+) -> ApiResult<VecDeque<Decision>> {
+    let mut decisions = VecDeque::new();
+    let Some(message) = messages::by_id(connection, waiting.message_id)? else { return Ok(decisions) };
     let stream_id = stream_of(connection, message.recipient_id)?;
     let candidates = candidates(connection, medium, (&message, stream_id), people)?;
     for user_id in candidates - &waiting.known_to {
@@ -121,13 +132,10 @@ fn decide_one(
             Some(setting) => setting.get(connection, user_id)?,
             None => false,
         };
-        if while_active || is_away(connection, hub, user_id, now)? {
-            decisions.notified.push_back((user_id, message.id));
-        } else {
-            decisions.held.push_back((user_id, message.id));
-        }
+        let is_held = !while_active && !is_away(connection, hub, user_id, now)?;
+        decisions.push_back(Decision { user_id, is_held });
     }
-    Ok(())
+    Ok(decisions)
 }
 
 /// The people who receive a message and may have a reason to be notified of it.
@@ -200,28 +208,43 @@ fn subscribed(
 }
 
 impl Decisions {
-    /// Stores the next decision, or removes the messages from the queue when all are stored: until there, a crash repeats the
-    /// decisions. Returns true when they are removed.
-    fn store_next(
+    /// Stores decisions as long as there is time. With them, it removes the messages whose decisions are all stored from the queue,
+    /// and notes the users of the next one: they may be notified before the rest is stored, and a restart does not notify them
+    /// again. Returns true when all decisions are stored.
+    fn store_some(
         &mut self,
         tx: &mut Tx<'_>,
+        budget: &mut Budget,
         hub: &Hub,
         medium: &Medium,
         mut notify: impl FnMut(&mut Tx<'_>, UserId, MessageId) -> ApiResult<()>,
     ) -> ApiResult<bool> {
-        if let Some((user_id, message_id)) = self.notified.pop_front() {
-            notify(tx, user_id, message_id)?;
-        } else if let Some((user_id, message_id)) = self.held.pop_front() {
-            // The writer has published the events of the messages before it runs this job.
-            let held = HeldMessage { user_id, message_id, delivered_with: hub.head() };
-            waiting::hold(tx, medium.queue, &held, tx.now() + CHECK_INTERVAL)?;
-        } else {
-            if let Some(until) = self.until {
-                waiting::remove_waiting(tx, medium.queue, until)?;
+        let mut stored = None;
+        while let Some(DecidedMessage { waiting, users }) = self.0.front_mut() {
+            let Some(Decision { user_id, is_held }) = users.front().copied() else {
+                stored = Some(waiting.id);
+                self.0.pop_front();
+                continue;
+            };
+            if !budget.next_step() {
+                waiting::note_known(tx, medium.queue, waiting)?;
+                break;
             }
-            return Ok(true);
+            let message_id = waiting.message_id;
+            if is_held {
+                // The writer has published the events of the messages before it runs this job.
+                let held = HeldMessage { user_id, message_id, delivered_with: hub.head() };
+                waiting::hold(tx, medium.queue, &held, tx.now() + CHECK_INTERVAL)?;
+            } else {
+                notify(tx, user_id, message_id)?;
+            }
+            users.pop_front();
+            waiting.known_to.extend(user_id.bit());
         }
-        Ok(false)
+        if let Some(stored) = stored {
+            waiting::remove_waiting(tx, medium.queue, stored)?;
+        }
+        Ok(self.0.is_empty())
     }
 }
 

@@ -16,7 +16,7 @@ pub struct WaitingMessage {
     pub message_id: MessageId,
     /// The editor; `None` for a new message.
     pub edited_by: Option<UserId>,
-    /// Users who know of the message: those whom it mentioned before the edit.
+    /// Users who know of the message: those whom it mentioned before the edit, and those whose decisions are stored.
     pub known_to: RoaringBitmap,
 }
 
@@ -42,6 +42,15 @@ pub fn waiting_messages(
             })
         })?
         .collect()
+}
+
+/// Stores which users know of a waiting message.
+pub fn note_known(tx: &Tx<'_>, queue: Queue, waiting: &WaitingMessage) -> rusqlite::Result<()> {
+    let table = queue.waiting();
+    tx.execute_cached(
+        &format!("UPDATE {table} SET known_to = ?2 WHERE id = ?1"),
+        (waiting.id, bitmap::to_blob(&waiting.known_to)),
+    )
 }
 
 /// Removes waiting messages up to one.

@@ -352,3 +352,30 @@ async fn a_wildcard_mention_takes_the_writer_a_step_for_each_person() {
     }
     assert!(figures["missed_decisions"].steps >= 30, "{figures:?}");
 }
+
+/// The people whose decisions are stored may be notified before those of the others are.
+// conformance: missed-8
+#[tokio::test]
+async fn decisions_that_are_stored_are_not_made_again() {
+    let (_mailbox, mut server) = Mailbox::with_server().await;
+    let bob = server.administrator("bob").await;
+    let crowd = server.crowd(30).await;
+    let everyone: Vec<&Client> = crowd.iter().chain([&bob]).collect();
+    let channel = server.channel("general", &everyone).await;
+    server.app().writer.background().set_limit(Duration::ZERO);
+    // The decision about the eleventh person cannot be stored.
+    let broken = crowd[10].user_id;
+    let property = "email_notifications_batching_period_seconds";
+    let insert = "INSERT OR REPLACE INTO user_setting (user_id, property, value)";
+    server.sql(&format!("{insert} VALUES ({broken}, '{property}', 'x')")).await;
+    bob.send(channel, "all", "@**all** hello").await;
+    scheduler::settle(server.app()).await;
+    assert_eq!(server.count("missed_message").await, "10");
+    server.sql(&format!("DELETE FROM user_setting WHERE user_id = {broken}")).await;
+    server.restart().await;
+    scheduler::settle(server.app()).await;
+    assert_eq!(server.count("missed_message").await, "30");
+    assert_eq!(server.count("mail_message").await, "0");
+    let figures = server.app().writer.background().figures();
+    assert_eq!(figures["missed_decisions"].steps, 20);
+}
