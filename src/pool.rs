@@ -107,6 +107,8 @@ pub struct Pools {
     pub known_passwords: Pool,
     /// Reads that may take longer than a page of messages: searches, long lists.
     pub slow_reads: Pool,
+    /// Decisions about notifications, and composing them. They do not wait for searches.
+    pub notifications: Pool,
     /// Backups.
     pub backups: Pool,
     /// Exports of the organization, which read all of it.
@@ -135,6 +137,10 @@ const KNOWN_PASSWORDS: Limits =
 const SLOW_READS: Limits =
     Limits { permits: 2, queue: 1024, queue_of_user: 64, deadline: Duration::from_secs(30) };
 
+/// A message can cause thousands of notifications, which take part of two cores at the low priority of pools.
+const NOTIFICATIONS: Limits =
+    Limits { permits: 2, queue: 1024, queue_of_user: 64, deadline: Duration::from_secs(30) };
+
 /// One at a time. It has its own connection, and takes as long as it takes.
 const BACKUPS: Limits =
     Limits { permits: 1, queue: 1, queue_of_user: 1, deadline: Duration::from_secs(24 * 60 * 60) };
@@ -149,8 +155,12 @@ const HEALTH: Limits = Limits { permits: 1, queue: 4096, queue_of_user: 1, deadl
 impl Pools {
     /// Number of reading connections for the pools, in addition to those of ordinary requests: one for each permit of
     /// the pools whose work reads.
-    pub const READERS: u32 =
-        (RENDERING.permits + IMAGES.permits + SLOW_READS.permits + EXPORTS.permits + HEALTH.permits) as u32;
+    pub const READERS: u32 = (RENDERING.permits
+        + IMAGES.permits
+        + SLOW_READS.permits
+        + NOTIFICATIONS.permits
+        + EXPORTS.permits
+        + HEALTH.permits) as u32;
 
     /// The pools of a server. `deadline` replaces the deadlines of all of them.
     pub fn new(deadline: Option<Duration>) -> Self {
@@ -162,6 +172,7 @@ impl Pools {
             passwords: pool(PASSWORDS),
             known_passwords: pool(KNOWN_PASSWORDS),
             slow_reads: pool(SLOW_READS),
+            notifications: pool(NOTIFICATIONS),
             backups: pool(BACKUPS),
             exports: pool(EXPORTS),
             health: pool(HEALTH),

@@ -413,12 +413,13 @@ impl Figures {
 
     fn write_limits(&self, out: &mut Writer<'_>) -> fmt::Result {
         let pools = &self.server.app.pools;
-        let pools: [(&str, &Pool); 5] = [
+        let pools: [(&str, &Pool); 6] = [
             ("rendering", &pools.rendering),
             ("images", &pools.images),
             ("passwords", &pools.passwords),
             ("known_passwords", &pools.known_passwords),
             ("slow_reads", &pools.slow_reads),
+            ("notifications", &pools.notifications),
         ];
         let labels = pools.map(|(name, _)| [("pool", name)]);
         let gauges = |value: fn(&Pool) -> usize| -> Vec<(Labels<'_>, f64)> {

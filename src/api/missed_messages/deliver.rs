@@ -1,7 +1,7 @@
 //! Puts the emails about due batches into the queue of mail.
 
+use crate::api::missed_messages::letters;
 use crate::api::missed_messages::letters::{Bucket, Composed, Survey};
-use crate::api::missed_messages::{decide, letters};
 use crate::app::App;
 use crate::domain::mail::{Letter, Priority};
 use crate::domain::messages::notification_queue::Queue;
@@ -20,24 +20,21 @@ const LETTERS_PER_SNAPSHOT: usize = 10;
 /// Messages without mail that are removed in one step.
 const REMOVED_PER_STEP: usize = 200;
 
-/// Decides about waiting messages, and puts the emails of all due batches into the queue of mail. Returns when something is due
-/// next, in UNIX seconds.
+/// Puts the emails of all due batches into the queue of mail. Returns when something is due next, in UNIX seconds.
 pub async fn deliver_due(app: &App) -> ApiResult<Option<i64>> {
     if !app.readers.read(|snapshot| mail::is_on(snapshot)).await? {
         clear(app).await?;
         return Ok(None);
     }
-    decide::decide_waiting(app).await?;
-    let next_check = decide::check_held(app).await?;
-    let next_batch = process_due(
+    process_due(
         app,
         |snapshot, after| {
             let batch = missed_messages::first_after(snapshot, after)?;
             Ok(batch.map(|batch| ((batch.due, batch.id), batch)))
         },
         |batch| deliver(app, batch),
-    );
-    Ok(next_check.into_iter().chain(next_batch.await?).min())
+    )
+    .await
 }
 
 /// Removes what waits: the server does not send mail any more.
@@ -60,12 +57,12 @@ async fn deliver(app: &App, batch: Batch) -> ApiResult<()> {
     let now = app.clock.seconds();
     let receives_mail = app.options.mail_pattern.is_some();
     let surveyed =
-        app.read_in(&app.pools.slow_reads, None, move |snapshot| letters::survey(snapshot, batch, now));
+        app.read_in(&app.pools.notifications, None, move |snapshot| letters::survey(snapshot, batch, now));
     let Survey { mut buckets, mut outdated } = surveyed.await?;
     loop {
         let some: Vec<Bucket> = buckets.drain(..buckets.len().min(LETTERS_PER_SNAPSHOT)).collect();
         let is_last = buckets.is_empty();
-        let composed = app.read_in(&app.pools.slow_reads, None, move |snapshot| {
+        let composed = app.read_in(&app.pools.notifications, None, move |snapshot| {
             let mut composed = VecDeque::new();
             for bucket in some {
                 let letter = letters::compose(snapshot, batch.user_id, &bucket, now, receives_mail)?;

@@ -12,10 +12,14 @@ use crate::events::Hub;
 use crate::store::{Snapshot, Tx};
 use crate::types::{MessageId, UserId};
 use rusqlite::Connection;
+use std::sync::Arc;
 
-/// Decides about all waiting messages.
-pub async fn decide_waiting(app: &App) -> ApiResult<()> {
+/// Decides about waiting and held messages. Returns when there is something to decide next, in UNIX seconds.
+pub async fn decide_due(app: Arc<App>) -> ApiResult<Option<i64>> {
     let transports = Transports::of(&app.options);
+    if !transports.has_any() {
+        return Ok(None);
+    }
     let decide = move |snapshot: &Snapshot<'_>, hub: &Hub, now| {
         let people = People {
             all: &|| Ok(queue::subscribed_users(snapshot, transports)?),
@@ -24,14 +28,7 @@ pub async fn decide_waiting(app: &App) -> ApiResult<()> {
         deciding::decide(snapshot, hub, &PUSH, now, &people)
     };
     let notify = move |tx: &mut Tx<'_>, user_id, message_id| notify(tx, user_id, message_id, transports);
-    deciding::decide_waiting(app, &PUSH, "push_decisions", decide, notify).await
-}
-
-/// Checks held messages. Returns when they are checked next, in UNIX seconds.
-pub async fn check_held(app: &App) -> ApiResult<Option<i64>> {
-    let transports = Transports::of(&app.options);
-    let notify = move |tx: &mut Tx<'_>, user_id, message_id| notify(tx, user_id, message_id, transports);
-    deciding::check_held(app, &PUSH, "push_checks", notify).await
+    deciding::decide_due(&app, &PUSH, decide, notify).await
 }
 
 /// Adds a message to the notifications of a user, unless it was deleted.

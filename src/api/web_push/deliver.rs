@@ -8,7 +8,7 @@ use crate::api::web_push::retries::{LIFETIME, TIMEOUT, pause_after, retry_after}
 use crate::api::web_push::slots::Slots;
 use crate::api::web_push::sql::Subscription;
 use crate::api::web_push::vapid::ServerKey;
-use crate::api::web_push::{decide, phones, queue, sql};
+use crate::api::web_push::{phones, queue, sql};
 use crate::app::{self, App};
 use crate::auth::Ctx;
 use crate::domain::{realm, rows};
@@ -38,12 +38,12 @@ const NOT_ALLOWED: u16 = 0;
 /// Seconds of failures after which a subscription ends.
 const FAILING_LIFETIME: i64 = 7 * 24 * 60 * 60;
 
-/// Decides about waiting messages, and posts all due notifications, as many at a time as there are [`Slots`]. Returns when
-/// something is due next, in UNIX seconds. A notification that the server fails to handle stays where it is and stops no other;
+/// Posts all due notifications, as many at a time as there are [`Slots`]. Returns when something is due next, in UNIX seconds. A
+/// notification that the server fails to handle stays where it is and stops no other;
 /// the last such error is returned, so that it is tried again.
 pub async fn deliver_due(app: &App) -> ApiResult<Option<i64>> {
     let transports = Transports::of(&app.options);
-    if !transports.browsers && !transports.phones {
+    if !transports.has_any() {
         if !app.readers.read(|snapshot| ApiResult::Ok(queue::is_clear(snapshot)?)).await? {
             let clear = |tx: &mut Tx<'_>| ApiResult::Ok(!queue::clear_some(tx)?);
             app.writer.run_in_steps("push_clearing", clear).await?;
@@ -55,8 +55,6 @@ pub async fn deliver_due(app: &App) -> ApiResult<Option<i64>> {
     let (mut failed, mut result) = (HashSet::new(), Ok(()));
     loop {
         wakeups.mark_unchanged();
-        decide::decide_waiting(app).await?;
-        let next_check = decide::check_held(app).await?;
         let now = app.clock.seconds();
         let read = app.readers.read(|snapshot| -> ApiResult<_> {
             let mut due = phones::due(snapshot, now, transports)?;
@@ -65,7 +63,7 @@ pub async fn deliver_due(app: &App) -> ApiResult<Option<i64>> {
         });
         let (mut due, next_due) = read.await?;
         due.retain(|due| !failed.contains(&due.key) && !slots.contains(due.key.subscription_id));
-        let next = next_check.into_iter().chain(next_due.into_iter().flatten()).min();
+        let next = next_due.into_iter().flatten().min();
         loop {
             due.retain(|one| {
                 let is_started = slots.take(one, &host_of(app, one).unwrap_or_default());

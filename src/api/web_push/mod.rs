@@ -7,7 +7,7 @@
 //! - `sql`: the server's key, and subscriptions;
 //! - `queue`: the notifications that wait in the file;
 //! - `decide`: chooses the users to notify, after the commit of a message;
-//! - `deliver`, `payload`, `slots`, `retries`: sending;
+//! - `deliver`, `payload`, `slots`, `retries`: sending, beside the decisions about further messages;
 //! - `endpoint`: the addresses of push services that the server accepts;
 //! - `encryption`, `vapid`: encryption and identification by the standards;
 //! - `devices`, `device_sql`: phones;
@@ -43,12 +43,17 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use hyper::Method;
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 pub const RESOURCE: Resource =
     Resource { name: "web_push", routes, background: Some(BACKGROUND), ..Resource::EMPTY };
 
 const BACKGROUND: Background = |app, stopped| {
-    Box::pin(scheduler::run(app, stopped, |app| async move { deliver::deliver_due(&app).await }))
+    let decide = scheduler::run(Arc::clone(&app), stopped.clone(), decide::decide_due);
+    let deliver = scheduler::run(app, stopped, |app| async move { deliver::deliver_due(&app).await });
+    Box::pin(async move {
+        tokio::join!(decide, deliver);
+    })
 };
 
 fn routes() -> Vec<Route> {

@@ -24,6 +24,11 @@ impl Transports {
     pub fn of(options: &Options) -> Self {
         Self { browsers: !options.web_push.is_off, phones: options.push_bouncer.is_some() }
     }
+
+    /// True if one is on.
+    pub fn has_any(self) -> bool {
+        self.browsers || self.phones
+    }
 }
 
 /// The active people with subscriptions.
@@ -65,6 +70,9 @@ pub fn add(
         )?
         .query_map((user_id, transports.phones, transports.browsers), |row| row.get(0))?
         .collect::<Result<_, _>>()?;
+    if !subscriptions.is_empty() {
+        tx.wake_tasks_after_commit();
+    }
     for subscription_id in subscriptions {
         let mut message_ids = message_ids(tx, subscription_id, tag)?.unwrap_or_default();
         message_ids.extend(message_id.bit());

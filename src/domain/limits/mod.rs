@@ -215,8 +215,9 @@ pub const MAX_MESSAGES_OF_NOTIFICATION: u64 = 100;
 /// Maximum number of messages of which a user is notified when their clients are gone, the newest.
 pub const MAX_HELD_MESSAGES: usize = 100;
 
-/// Maximum number of messages whose notifications wait for the decision, for each medium.
-pub const MAX_WAITING_MESSAGES: i64 = 10_000;
+/// Maximum number of messages whose notifications wait for the decision, for each medium. On a busy server, the decision about
+/// a mention of thousands of people takes seconds, in which thousands of other messages are sent.
+pub const MAX_WAITING_MESSAGES: i64 = 100_000;
 
 /// Maximum number of messages that wait for one mail time of a person, the newest.
 pub const MAX_MISSED_MESSAGES: i64 = 10_000;

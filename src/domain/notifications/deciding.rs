@@ -30,6 +30,9 @@ const HELD_PER_STEP: i64 = 10;
 /// The number of users up to which each is looked up, instead of all of the organization or of a channel.
 const FEW: u64 = 100;
 
+/// The status of errors that are not faults of the program: the time of a read is over, or the disk fails.
+const STORE_FAILED: u16 = 503;
+
 /// Seconds between two checks of a held message.
 const CHECK_INTERVAL: i64 = 60;
 
@@ -60,55 +63,73 @@ struct Decision {
     is_held: bool,
 }
 
-/// Decides about all waiting messages of a medium. `decide` decides about the first of them in a snapshot ([`decide`]), `notify`
-/// adds a message to the notifications of a user, and `job` names the parts that the writer runs.
-pub async fn decide_waiting(
+/// Decides about the first waiting messages of a medium, and checks its held messages. `decide` decides in a snapshot ([`decide`]),
+/// and `notify` adds a message to the notifications of a user. Returns when there is something to decide next, in UNIX seconds.
+pub async fn decide_due(
     app: &App,
     medium: &'static Medium,
-    job: &'static str,
     decide: impl Fn(&Snapshot<'_>, &Hub, i64) -> ApiResult<Decisions> + Copy + Send + 'static,
     notify: impl FnMut(&mut Tx<'_>, UserId, MessageId) -> ApiResult<()> + Copy + Send + 'static,
-) -> ApiResult<()> {
-    loop {
-        let has_waiting = app.readers.read(|snapshot| {
-            ApiResult::Ok(!waiting::waiting_messages(snapshot, medium.queue, 1)?.is_empty())
-        });
-        if !has_waiting.await? {
-            return Ok(());
-        }
-        let (hub, now) = (Arc::clone(&app.hub), app.clock.seconds());
-        let decided = app.read_in(&app.pools.slow_reads, None, move |snapshot| decide(snapshot, &hub, now));
-        let mut decisions = decided.await?;
-        let hub = Arc::clone(&app.hub);
-        let store = move |tx: &mut Tx<'_>, budget: &mut Budget| {
-            decisions.store_some(tx, budget, &hub, medium, notify)
-        };
-        app.writer.run_in_parts(job, store).await?;
+) -> ApiResult<Option<i64>> {
+    let has_decided = decide_waiting(app, medium, decide, notify).await?;
+    let next_check = check_held(app, medium, notify).await?;
+    // More may wait. On a busy server some always do, so the held messages are checked in between.
+    Ok(if has_decided { Some(app.clock.seconds()) } else { next_check })
+}
+
+/// Decides about the first waiting messages. Returns false if there are none.
+async fn decide_waiting(
+    app: &App,
+    medium: &'static Medium,
+    decide: impl Fn(&Snapshot<'_>, &Hub, i64) -> ApiResult<Decisions> + Copy + Send + 'static,
+    notify: impl FnMut(&mut Tx<'_>, UserId, MessageId) -> ApiResult<()> + Copy + Send + 'static,
+) -> ApiResult<bool> {
+    let (hub, now) = (Arc::clone(&app.hub), app.clock.seconds());
+    // Most decisions take less time than the send did, and have its priority, so that they are made as fast as messages are sent.
+    // Those about many people have that of pools.
+    let decide = move |snapshot: &Snapshot<'_>| decide(snapshot, &hub, now);
+    let mut decisions = match app.readers.read_quickly(decide.clone()).await? {
+        Some(decisions) => decisions,
+        None => app.read_in(&app.pools.notifications, None, decide).await?,
+    };
+    if decisions.0.is_empty() {
+        return Ok(false);
     }
+    let hub = Arc::clone(&app.hub);
+    let store =
+        move |tx: &mut Tx<'_>, budget: &mut Budget| decisions.store_some(tx, budget, &hub, medium, notify);
+    app.writer.run_in_parts(medium.decision_job, store).await?;
+    Ok(true)
 }
 
 /// Decides about the first waiting messages of a medium.
 pub fn decide(
-    connection: &Connection,
+    snapshot: &Snapshot<'_>,
     hub: &Hub,
     medium: &Medium,
     now: i64,
     people: &People<'_>,
 ) -> ApiResult<Decisions> {
     let mut decisions = Decisions::default();
-    for waiting in waiting::waiting_messages(connection, medium.queue, MESSAGES_PER_SNAPSHOT)? {
-        // A message that cannot be decided must not hold up the others.
-        let users = decide_one(connection, hub, medium, &waiting, now, people).unwrap_or_else(|error| {
-            tracing::warn!(%error, message_id = %waiting.message_id, "no one is notified of a message");
-            VecDeque::new()
-        });
+    for waiting in waiting::waiting_messages(snapshot, medium.queue, MESSAGES_PER_SNAPSHOT)? {
+        let users = match decide_one(snapshot, hub, medium, &waiting, now, people) {
+            Ok(users) => users,
+            // The time of the snapshot is over. The message is decided in another one.
+            Err(error) if error.status() == STORE_FAILED && snapshot.is_quick() => return Err(error),
+            Err(error) if error.status() == STORE_FAILED && !decisions.0.is_empty() => break,
+            // A message that cannot be decided must not hold up the others.
+            Err(error) => {
+                tracing::warn!(%error, message_id = %waiting.message_id, "no one is notified of a message");
+                VecDeque::new()
+            }
+        };
         decisions.0.push_back(DecidedMessage { waiting, users });
     }
     Ok(decisions)
 }
 
 fn decide_one(
-    connection: &Connection,
+    snapshot: &Snapshot<'_>,
     hub: &Hub,
     medium: &Medium,
     waiting: &WaitingMessage,
@@ -116,53 +137,56 @@ fn decide_one(
     people: &People<'_>,
 ) -> ApiResult<VecDeque<Decision>> {
     let mut decisions = VecDeque::new();
-    let Some(message) = messages::by_id(connection, waiting.message_id)? else { return Ok(decisions) };
-    let stream_id = stream_of(connection, message.recipient_id)?;
-    let candidates = candidates(connection, medium, (&message, stream_id), people)?;
+    let Some(message) = messages::by_id(snapshot, waiting.message_id)? else { return Ok(decisions) };
+    let stream_id = stream_of(snapshot, message.recipient_id)?;
+    let candidates = candidates(snapshot, medium, (&message, stream_id), people)?;
     for user_id in candidates - &waiting.known_to {
         let user_id = UserId::from(user_id);
         if user_id == waiting.edited_by.unwrap_or(message.sender_id) || user_id == message.sender_id {
             continue;
         }
         let is_edit = waiting.edited_by.is_some();
-        if reason(connection, medium, (&message, stream_id), user_id, is_edit)?.is_none() {
+        if reason(snapshot, medium, (&message, stream_id), user_id, is_edit)?.is_none() {
             continue;
         }
         let while_active = match medium.while_active {
-            Some(setting) => setting.get(connection, user_id)?,
+            Some(setting) => setting.get(snapshot, user_id)?,
             None => false,
         };
-        let is_held = !while_active && !is_away(connection, hub, user_id, now)?;
+        let is_held = !while_active && !is_away(snapshot, hub, user_id, now)?;
         decisions.push_back(Decision { user_id, is_held });
     }
     Ok(decisions)
 }
 
-/// The people who receive a message and may have a reason to be notified of it.
+/// The people who receive a message and may have a reason to be notified of it. Aborts a quick read if there may be many.
 fn candidates(
-    connection: &Connection,
+    snapshot: &Snapshot<'_>,
     medium: &Medium,
     (message, stream_id): (&MessageRow, Option<StreamId>),
     people: &People<'_>,
 ) -> ApiResult<RoaringBitmap> {
     let receivers: RoaringBitmap = match stream_id {
         Some(stream_id) if message.has(attribute::STREAM_WILDCARD) => {
-            rows::channel::subscribers(connection, stream_id)?
+            rows::channel::subscribers(snapshot, stream_id)?
         }
         Some(stream_id) => {
-            let interested = interested(connection, medium, message, stream_id)?;
+            let interested = interested(snapshot, medium, message, stream_id)?;
             if interested.len() <= FEW {
-                subscribed(connection, &interested, stream_id)?
+                subscribed(snapshot, &interested, stream_id)?
             } else {
-                interested & rows::channel::subscribers(connection, stream_id)?
+                interested & rows::channel::subscribers(snapshot, stream_id)?
             }
         }
         None => {
-            let users = direct_user_ids(connection, message.recipient_id)?.unwrap_or_default();
+            let users = direct_user_ids(snapshot, message.recipient_id)?.unwrap_or_default();
             users.into_iter().filter_map(UserId::bit).collect()
         }
     };
     if receivers.len() > FEW {
+        if snapshot.is_quick() {
+            return Err(snapshot.abort_quick_read().into());
+        }
         return Ok(receivers & (people.all)()?);
     }
     let mut reached = RoaringBitmap::new();
@@ -248,11 +272,10 @@ impl Decisions {
     }
 }
 
-/// Checks the held messages of a medium, if it is time; see [`decide_waiting`]. Returns when they are checked next, in UNIX seconds.
-pub async fn check_held(
+/// Checks the held messages, if it is time. Returns when they are checked next, in UNIX seconds.
+async fn check_held(
     app: &App,
     medium: &'static Medium,
-    job: &'static str,
     notify: impl FnMut(&mut Tx<'_>, UserId, MessageId) -> ApiResult<()> + Copy + Send + 'static,
 ) -> ApiResult<Option<i64>> {
     let next_check =
@@ -263,7 +286,7 @@ pub async fn check_held(
     }
     let hub = Arc::clone(&app.hub);
     let check = move |tx: &mut Tx<'_>| check_some(tx, &hub, medium, notify);
-    app.writer.run_in_steps(job, check).await?;
+    app.writer.run_in_steps(medium.check_job, check).await?;
     next_check().await
 }
 

@@ -24,6 +24,10 @@ use crate::domain::user_topics::policy::VisibilityPolicy;
 pub struct Medium {
     /// The queues in the file.
     pub queue: Queue,
+    /// The name of the jobs that store decisions.
+    decision_job: &'static str,
+    /// The name of the jobs that check held messages.
+    check_job: &'static str,
     /// Direct messages and mentions.
     pub personal: &'static UserSetting<bool>,
     /// Messages in followed topics.
@@ -43,6 +47,8 @@ pub struct Medium {
 /// Push notifications.
 pub static PUSH: Medium = Medium {
     queue: Queue::Push,
+    decision_job: "push_decisions",
+    check_job: "push_checks",
     personal: &user_settings::ENABLE_OFFLINE_PUSH_NOTIFICATIONS,
     followed_topics: &user_settings::ENABLE_FOLLOWED_TOPIC_PUSH_NOTIFICATIONS,
     channels: &user_settings::ENABLE_STREAM_PUSH_NOTIFICATIONS,
@@ -56,6 +62,8 @@ pub static PUSH: Medium = Medium {
 /// Mail about missed messages.
 pub static MAIL: Medium = Medium {
     queue: Queue::Mail,
+    decision_job: "missed_decisions",
+    check_job: "missed_checks",
     personal: &user_settings::ENABLE_OFFLINE_EMAIL_NOTIFICATIONS,
     followed_topics: &user_settings::ENABLE_FOLLOWED_TOPIC_EMAIL_NOTIFICATIONS,
     channels: &user_settings::ENABLE_STREAM_EMAIL_NOTIFICATIONS,

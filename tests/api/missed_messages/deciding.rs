@@ -205,10 +205,14 @@ async fn the_newest_messages_for_active_people_are_held() {
 #[tokio::test]
 async fn messages_that_wait_for_the_decision_are_limited() {
     let (mailbox, server) = Mailbox::with_server().await;
-    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
+    let (ada, bob) = (server.member("ada").await, server.administrator("bob").await);
+    let crowd = server.crowd(100).await;
+    let everyone: Vec<&Client> = crowd.iter().chain([&ada, &bob]).collect();
+    let channel = server.channel("general", &everyone).await;
     scheduler::settle(server.app()).await;
-    let blocked = Blocked::new(server.app(), |app| &app.pools.slow_reads).await;
-    bob.send_direct(&[&ada], "one").await;
+    // The decision about more than a hundred people is made in the pool.
+    let blocked = Blocked::new(server.app(), |app| &app.pools.notifications).await;
+    bob.send(channel, "all", "@**all** one").await;
     // As if others had come since: the distance of ids counts.
     let others = MAX_WAITING_MESSAGES - 1;
     let statement =
@@ -218,9 +222,22 @@ async fn messages_that_wait_for_the_decision_are_limited() {
     bob.send_direct(&[&ada], "three").await;
     blocked.end().await;
     let letters = mailbox.later(&server, &ada).await;
-    assert_eq!(letters.len(), 1, "{letters:?}");
-    let text = &letters[0].text;
-    assert!(text.starts_with("> one\n\n> two\n\n") && !text.contains("three"), "{text}");
+    assert_eq!(letters.len(), 2, "{letters:?}");
+    assert_eq!(letters[0].subject, "#general > all");
+    let text = &letters[1].text;
+    assert!(text.starts_with("> two\n\n") && !text.contains("three"), "{text}");
+}
+
+#[tokio::test]
+async fn decisions_about_a_few_people_wait_for_no_pool() {
+    let (_mailbox, server) = Mailbox::with_server().await;
+    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
+    scheduler::settle(server.app()).await;
+    let blocked = Blocked::new(server.app(), |app| &app.pools.notifications).await;
+    bob.send_direct(&[&ada], "hello").await;
+    scheduler::settle(server.app()).await;
+    assert_eq!(server.count("missed_message").await, "1");
+    blocked.end().await;
 }
 
 // conformance: missed-4

@@ -1,6 +1,6 @@
 //! Decisions about notifications: settings, muting, presence, queues, edits.
 
-use super::service::{Browser, PushService};
+use super::service::{Browser, PushService, Reply};
 use crate::harness::TestServer;
 use serde_json::{Value, json};
 use teamchat::domain::limits::PRESENCE_OFFLINE_THRESHOLD_SECONDS;
@@ -325,4 +325,19 @@ async fn edits_tell_those_whom_they_mention_first() {
     edit(id, "@**Ada** edited").await;
     assert_eq!(notified(&server, &mut service, &browser).await, nothing());
     scheduler::settle(server.app()).await;
+}
+
+/// Notifications of earlier messages are sent meanwhile.
+// conformance: push-15
+#[tokio::test]
+async fn a_decision_that_fails_holds_up_no_notification() {
+    let (mut service, server, ada, bob, browser) = PushService::with_reader().await;
+    service.reply([Reply::Status(503, "")]);
+    bob.send_direct(&[&ada], "hello").await;
+    assert_eq!(service.all(&server).await.len(), 1);
+    // The set of users is malformed, so that no decision can be made.
+    server.sql("INSERT INTO push_message (message_id, known_to) VALUES (1, x'00')").await;
+    server.clock.advance(10);
+    assert_eq!(notified(&server, &mut service, &browser).await, one("Bob", "hello"));
+    assert_eq!(server.count("push_message").await, "1");
 }
