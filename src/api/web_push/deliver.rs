@@ -5,7 +5,7 @@ use crate::api::web_push::endpoint::permission_of;
 use crate::api::web_push::payload::{Notification, Payload, compose};
 use crate::api::web_push::queue::{DueNotification, NotificationKey, Transports};
 use crate::api::web_push::retries::{LIFETIME, TIMEOUT, pause_after, retry_after};
-use crate::api::web_push::slots::Slots;
+use crate::api::web_push::slots::{Slots, WaitingForSlots};
 use crate::api::web_push::sql::Subscription;
 use crate::api::web_push::vapid::ServerKey;
 use crate::api::web_push::{phones, queue, sql};
@@ -16,7 +16,7 @@ use crate::error::{ApiError, ApiResult};
 use crate::http_client;
 use crate::http_client::Outgoing;
 use crate::scheduler;
-use crate::store::Tx;
+use crate::store::{Snapshot, Tx};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use bytes::Bytes;
@@ -27,10 +27,16 @@ use ring::hmac;
 use roaring::RoaringBitmap;
 use rusqlite::Connection;
 use std::collections::HashSet;
+use std::time::Duration;
+use tokio::time::Instant;
 use url::Url;
 
-/// Number of loaded notifications below which they are loaded again when a request ends.
+/// Number of loaded notifications below which they are loaded again when a request ends, and whenever tasks are woken.
 const MIN_LOADED: usize = 64;
+
+/// The time after which they are loaded again, too, if tasks are woken while more are loaded: new ones of other hosts may have free
+/// slots.
+const RELOAD_INTERVAL: Duration = Duration::from_secs(1);
 
 /// In place of the status: the request was not sent, because its host is not allowed.
 const NOT_ALLOWED: u16 = 0;
@@ -55,7 +61,7 @@ pub async fn deliver_due(app: &App) -> ApiResult<Option<i64>> {
     let (mut failed, mut result) = (HashSet::new(), Ok(()));
     loop {
         wakeups.mark_unchanged();
-        let now = app.clock.seconds();
+        let (now, loaded) = (app.clock.seconds(), Instant::now());
         let read = app.readers.read(|snapshot| -> ApiResult<_> {
             let mut due = phones::due(snapshot, now, transports)?;
             due.extend(queue::due_notifications(snapshot, now, transports)?);
@@ -63,20 +69,26 @@ pub async fn deliver_due(app: &App) -> ApiResult<Option<i64>> {
         });
         let (mut due, next_due) = read.await?;
         due.retain(|due| !failed.contains(&due.key) && !slots.contains(due.key.subscription_id));
+        let mut due = WaitingForSlots::new(due, |due| host_of(app, due).unwrap_or_default());
         let next = next_due.into_iter().flatten().min();
         loop {
-            due.retain(|one| {
-                let is_started = slots.take(one, &host_of(app, one).unwrap_or_default());
-                if is_started {
-                    let (one, key) = (one.clone(), one.key.clone());
-                    running.push(async move { (key, scheduler::guard(deliver(app, one)).await) });
-                }
-                !is_started
-            });
+            while let Some(one) = due.start_next(&mut slots) {
+                let key = one.key.clone();
+                running.push(async move { (key, scheduler::guard(deliver(app, one)).await) });
+            }
             if running.is_empty() {
                 return result.map(|()| next);
             }
             let pause = scheduler::pause_until(app, next);
+            let has_many = due.count() >= MIN_LOADED;
+            let is_woken = async {
+                // On a busy server, tasks are woken all the time.
+                if has_many {
+                    tokio::time::sleep_until(loaded + RELOAD_INTERVAL).await;
+                }
+                // The sender is in `app`.
+                let _changed = wakeups.changed().await;
+            };
             tokio::select! {
                 Some((key, done)) = running.next() => {
                     let subscription_id = key.subscription_id;
@@ -87,14 +99,13 @@ pub async fn deliver_due(app: &App) -> ApiResult<Option<i64>> {
                         failed.insert(key);
                     }
                     // What was loaded is outdated for this subscription, which may have another one.
-                    due.retain(|one| one.key.subscription_id != subscription_id);
-                    if due.len() < MIN_LOADED {
+                    due.remove(subscription_id);
+                    if due.count() < MIN_LOADED {
                         break;
                     }
                 }
                 () = tokio::time::sleep(pause) => break,
-                // The sender is in `app`.
-                _ = wakeups.changed() => break,
+                () = is_woken => break,
             }
         }
     }
@@ -145,7 +156,8 @@ async fn deliver(app: &App, due: DueNotification) -> ApiResult<()> {
         return phones::deliver(app, due).await;
     }
     let (now, key) = (app.clock.seconds(), due.key.clone());
-    let read = app.readers.read(|snapshot| prepare(snapshot, &due, now)).await?;
+    let prepare = move |snapshot: &Snapshot<'_>| prepare(snapshot, &due, now);
+    let read = app.read_in(&app.pools.notifications, None, prepare).await?;
     let Some((attempted, prepared)) = read else { return Ok(()) };
     let ready = match prepared {
         Prepared::Ready(ready) => ready,

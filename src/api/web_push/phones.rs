@@ -13,7 +13,7 @@ use crate::domain::notifications::PUSH;
 use crate::domain::notifications::deciding::Notifiable;
 use crate::domain::{realm, rows};
 use crate::error::ApiResult;
-use crate::store::Tx;
+use crate::store::{Snapshot, Tx};
 use crate::types::{MessageId, UserId};
 use roaring::RoaringBitmap;
 use rusqlite::Connection;
@@ -116,8 +116,9 @@ struct Sending {
 /// Sends a message, or takes back what has been read.
 async fn notify(app: &App, bouncer: &PushBouncer, due: DueNotification) -> ApiResult<()> {
     let (now, key, user_id) = (app.clock.seconds(), due.key, due.user_id);
-    let public_url = app.options.public_url.as_deref();
-    let Some(step) = app.readers.read(|snapshot| prepare(snapshot, &key, now, public_url)).await? else {
+    let (prepared, public_url) = (key.clone(), app.options.public_url.clone());
+    let prepare = move |snapshot: &Snapshot<'_>| prepare(snapshot, &prepared, now, public_url.as_deref());
+    let Some(step) = app.read_in(&app.pools.notifications, None, prepare).await? else {
         return Ok(());
     };
     let sending = match step {

@@ -362,6 +362,34 @@ async fn a_hostile_bouncer_holds_up_no_one() {
     assert_eq!(browser.read(&service.next().await)["body"], "hello");
 }
 
+/// More of them wait for the bouncer than are loaded again at each wake-up.
+// conformance: push-22
+#[tokio::test]
+async fn many_notifications_of_phones_hold_up_no_browser() {
+    let (bouncer, mut service) = (Bouncer::start(), PushService::start());
+    let options = Options { web_push: service.options().web_push, public_url: None, ..bouncer.options() };
+    let server = TestServer::start_with(options).await;
+    let (ada, bob) = (server.member("ada").await, server.administrator("bob").await);
+    let browser = Browser::subscribed(&server, &ada, &service).await;
+    let crowd = server.crowd(90).await;
+    let phones = "FROM api_key JOIN user USING (user_id) WHERE delivery_email LIKE 'person%'";
+    server
+        .sql(&format!(
+            "INSERT INTO push_subscription (user_id, shows_content, origin) SELECT user_id, 1, '{ORIGIN}' {phones};
+             INSERT INTO push_device (user_id, kind, token, api_key_id) SELECT user_id, 2, 'phone', id {phones}"
+        ))
+        .await;
+    let everyone: Vec<&Client> = crowd.iter().chain([&bob]).collect();
+    let channel = server.channel("general", &everyone).await;
+    bouncer.always(Some(Reply::Silence));
+    bob.send(channel, "all", "@**all** hello").await;
+    while server.count("push_notification").await != "90" {
+        tokio::task::yield_now().await;
+    }
+    bob.send_direct(&[&ada], "hello").await;
+    assert_eq!(browser.read(&service.next().await)["body"], "hello");
+}
+
 // conformance: push-25
 #[tokio::test]
 async fn people_share_a_phone() {
