@@ -83,15 +83,25 @@ pub fn period_changed(tx: &mut Tx<'_>, user_id: UserId, longer: i64) -> rusqlite
     Ok(())
 }
 
-/// The first batch after a position in the order of times.
-pub fn first_after(connection: &Connection, (due, id): (i64, i64)) -> rusqlite::Result<Option<Batch>> {
-    connection
+/// The first batches after a position in the order of times that are due at `now`, or the first one if it is not due.
+pub fn batches_after(
+    connection: &Connection,
+    (due, id): (i64, i64),
+    now: i64,
+    limit: usize,
+) -> rusqlite::Result<Vec<Batch>> {
+    let mut batches: Vec<Batch> = connection
         .prepare_cached(
             "SELECT id, user_id, due FROM missed_batch WHERE due >= ?1 AND (due > ?1 OR id > ?2)
-             ORDER BY due, id LIMIT 1",
+             ORDER BY due, id LIMIT ?3",
         )?
-        .query_row((due, id), |row| Ok(Batch { id: row.get(0)?, user_id: row.get(1)?, due: row.get(2)? }))
-        .optional()
+        .query_map((due, id, limit as i64), |row| {
+            Ok(Batch { id: row.get(0)?, user_id: row.get(1)?, due: row.get(2)? })
+        })?
+        .collect::<rusqlite::Result<_>>()?;
+    let due = batches.partition_point(|batch| batch.due <= now);
+    batches.truncate(due.max(1));
+    Ok(batches)
 }
 
 /// The messages of a batch, ascending.

@@ -10,29 +10,54 @@ use crate::domain::notifications::waiting;
 use crate::domain::{mail, mail_addresses, missed_messages};
 use crate::error::{ApiError, ApiResult};
 use crate::scheduler::process_due;
-use crate::store::Tx;
+use crate::store::{Snapshot, Tx};
 use crate::types::{MailPattern, MessageId};
 use std::collections::VecDeque;
 
-/// Emails that are composed in one snapshot.
-const LETTERS_PER_SNAPSHOT: usize = 10;
+/// Batches whose emails are composed and queued together.
+const BATCHES_AT_ONCE: usize = 10;
+
+/// Steps of these that are taken together: emails are composed in one snapshot, and queued in as few jobs as there is time for.
+const STEPS_AT_ONCE: usize = 20;
 
 /// Messages without mail that are removed in one step.
 const REMOVED_PER_STEP: usize = 200;
 
+/// Seconds until the next attempt if the queue of mail has no room.
+const PAUSE_WITHOUT_ROOM: i64 = 10;
+
+/// A step of the delivery of a batch.
+enum Step {
+    /// Puts the email about a conversation into the queue of mail, and removes its messages.
+    Letter(Batch, Bucket),
+    /// Removes messages without an email.
+    Remove(Batch, Vec<MessageId>),
+    /// Removes the batch.
+    End(Batch),
+}
+
 /// Puts the emails of all due batches into the queue of mail. Returns when something is due next, in UNIX seconds.
 pub async fn deliver_due(app: &App) -> ApiResult<Option<i64>> {
-    if !app.readers.read(|snapshot| mail::is_on(snapshot)).await? {
+    let read = app.readers.read(|snapshot| -> ApiResult<_> {
+        Ok((mail::is_on(snapshot)?, mail::outbox::has_room(snapshot, Priority::Bulk)?))
+    });
+    let (is_on, has_room) = read.await?;
+    if !is_on {
         clear(app).await?;
         return Ok(None);
+    }
+    if !has_room {
+        return Ok(Some(app.clock.seconds() + PAUSE_WITHOUT_ROOM));
     }
     process_due(
         app,
         |snapshot, after| {
-            let batch = missed_messages::first_after(snapshot, after)?;
-            Ok(batch.map(|batch| ((batch.due, batch.id), batch)))
+            let now = app.clock.seconds();
+            let batches = missed_messages::batches_after(snapshot, after, now, BATCHES_AT_ONCE)?;
+            let last = batches.last().map(|batch| (batch.due, batch.id));
+            Ok(last.map(|last| (last, batches)))
         },
-        |batch| deliver(app, batch),
+        |batches| deliver(app, batches),
     )
     .await
 }
@@ -51,45 +76,71 @@ async fn clear(app: &App) -> ApiResult<()> {
     app.writer.run_in_steps("missed_clearing", clear).await
 }
 
-/// Puts the emails of a batch into the queue of mail, each in the transaction that removes its messages: a crash repeats and
-/// loses none. The last one removes the batch.
-async fn deliver(app: &App, batch: Batch) -> ApiResult<()> {
-    let now = app.clock.seconds();
-    let receives_mail = app.options.mail_pattern.is_some();
-    let surveyed =
-        app.read_in(&app.pools.notifications, None, move |snapshot| letters::survey(snapshot, batch, now));
-    let Survey { mut buckets, mut outdated } = surveyed.await?;
-    loop {
-        let some: Vec<Bucket> = buckets.drain(..buckets.len().min(LETTERS_PER_SNAPSHOT)).collect();
-        let is_last = buckets.is_empty();
-        let composed = app.read_in(&app.pools.notifications, None, move |snapshot| {
-            let mut composed = VecDeque::new();
-            for bucket in some {
-                let letter = letters::compose(snapshot, batch.user_id, &bucket, now, receives_mail)?;
-                composed.push_back((letter, bucket.message_ids));
-            }
-            ApiResult::Ok(composed)
-        });
-        let mut composed = composed.await?;
-        let mut removed = if is_last { std::mem::take(&mut outdated) } else { Vec::new() };
-        let pattern = app.options.mail_pattern.clone();
-        let store = move |tx: &mut Tx<'_>| -> ApiResult<bool> {
-            if let Some((letter, message_ids)) = composed.pop_front() {
-                put(tx, batch, letter, pattern.as_ref(), &message_ids)?;
-            } else if !removed.is_empty() {
-                let rest = removed.split_off(removed.len().saturating_sub(REMOVED_PER_STEP));
-                missed_messages::remove(tx, batch.id, &rest)?;
-            } else {
-                missed_messages::remove_empty(tx, batch.id)?;
-                return Ok(true);
-            }
-            Ok(false)
-        };
-        app.writer.run_in_steps("missed_letters", store).await?;
-        if is_last {
-            return Ok(());
+/// Puts the emails of some batches into the queue of mail. If that fails, each batch is tried alone, so that it stops no other.
+async fn deliver(app: &App, batches: Vec<Batch>) -> ApiResult<()> {
+    let mut result = deliver_together(app, batches.clone()).await;
+    if result.is_ok() || batches.len() == 1 || app.writer.background().is_stopping() {
+        return result;
+    }
+    result = Ok(());
+    for batch in batches {
+        if let Err(error) = deliver_together(app, vec![batch]).await {
+            tracing::warn!(%error, user_id = %batch.user_id, "missed messages were not mailed");
+            result = Err(error);
         }
     }
+    result
+}
+
+/// Puts the emails of some batches into the queue of mail, each in the transaction that removes its messages: a crash repeats and
+/// loses none. The last step of a batch removes it.
+async fn deliver_together(app: &App, batches: Vec<Batch>) -> ApiResult<()> {
+    let now = app.clock.seconds();
+    let receives_mail = app.options.mail_pattern.is_some();
+    let survey = move |snapshot: &Snapshot<'_>| -> ApiResult<_> {
+        let mut steps = VecDeque::new();
+        for batch in batches {
+            let Survey { buckets, outdated } = letters::survey(snapshot, batch, now)?;
+            steps.extend(buckets.into_iter().map(|bucket| Step::Letter(batch, bucket)));
+            steps.extend(outdated.chunks(REMOVED_PER_STEP).map(|some| Step::Remove(batch, some.to_vec())));
+            steps.push_back(Step::End(batch));
+        }
+        Ok(steps)
+    };
+    let mut steps = app.read_in(&app.pools.notifications, None, survey).await?;
+    while !steps.is_empty() {
+        let some: Vec<Step> = steps.drain(..steps.len().min(STEPS_AT_ONCE)).collect();
+        let compose = move |snapshot: &Snapshot<'_>| -> ApiResult<VecDeque<(Step, Option<Composed>)>> {
+            let mut composed = VecDeque::new();
+            for step in some {
+                let letter = match &step {
+                    Step::Letter(batch, bucket) => {
+                        letters::compose(snapshot, batch.user_id, bucket, now, receives_mail)?
+                    }
+                    Step::Remove(..) | Step::End(_) => None,
+                };
+                composed.push_back((step, letter));
+            }
+            Ok(composed)
+        };
+        let mut composed = app.read_in(&app.pools.notifications, None, compose).await?;
+        let pattern = app.options.mail_pattern.clone();
+        let store = move |tx: &mut Tx<'_>| -> ApiResult<bool> {
+            match composed.pop_front() {
+                Some((Step::Letter(batch, bucket), letter)) => {
+                    put(tx, batch, letter, pattern.as_ref(), &bucket.message_ids)?;
+                }
+                Some((Step::Remove(batch, message_ids), _)) => {
+                    missed_messages::remove(tx, batch.id, &message_ids)?;
+                }
+                Some((Step::End(batch), _)) => missed_messages::remove_empty(tx, batch.id)?,
+                None => {}
+            }
+            Ok(composed.is_empty())
+        };
+        app.writer.run_in_steps("missed_letters", store).await?;
+    }
+    Ok(())
 }
 
 fn put(

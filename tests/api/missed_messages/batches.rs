@@ -4,6 +4,7 @@
 use crate::harness::Client;
 use crate::mail::mailbox::{Mailbox, PERIOD, fill_queue};
 use serde_json::json;
+use std::time::Duration;
 use teamchat::scheduler;
 
 const NONE: [&str; 0] = [];
@@ -111,6 +112,36 @@ async fn a_start_or_a_crash_loses_and_repeats_nothing() {
     assert_eq!(subjects, ["DMs with Bob", "#general > x"]);
     server.crash().await;
     assert!(mailbox.later(&server, &ada).await.is_empty());
+}
+
+/// The emails to ten people are composed and queued together. A person whose email fails holds up no other.
+#[tokio::test]
+async fn emails_to_several_people_share_a_job() {
+    let (_mailbox, server) = Mailbox::with_server().await;
+    let bob = server.administrator("bob").await;
+    let crowd = server.crowd(30).await;
+    let everyone: Vec<&Client> = crowd.iter().chain([&bob]).collect();
+    let channel = server.channel("general", &everyone).await;
+    server.app().writer.background().set_limit(Duration::MAX);
+    let letters = "SELECT count(*) FROM outgoing_mail WHERE kind = 'missed_messages'";
+    bob.send(channel, "all", "@**all** hello").await;
+    scheduler::settle(server.app()).await;
+    server.clock.advance(PERIOD);
+    scheduler::settle(server.app()).await;
+    assert_eq!(server.column(letters).await, ["30"]);
+    let figures = server.app().writer.background().figures()["missed_letters"];
+    assert_eq!((figures.jobs, figures.steps), (3, 60));
+
+    let (broken, property) = (crowd[7].user_id, "realm_name_in_email_notifications_policy");
+    let insert = "INSERT OR REPLACE INTO user_setting (user_id, property, value)";
+    server.sql(&format!("DELETE FROM outgoing_mail; {insert} VALUES ({broken}, '{property}', 'x')")).await;
+    bob.send(channel, "all", "@**all** hello again").await;
+    scheduler::settle(server.app()).await;
+    server.clock.advance(PERIOD);
+    scheduler::settle(server.app()).await;
+    assert_eq!(server.column(letters).await, ["29"]);
+    let left = server.column("SELECT user_id FROM missed_batch").await;
+    assert_eq!(left, [broken.to_string()]);
 }
 
 /// The emails of a batch, of which some were queued before a crash.
