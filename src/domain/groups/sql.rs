@@ -214,7 +214,7 @@ pub fn is_member(connection: &Connection, group: GroupId, user_id: UserId) -> ru
         .query_row((group, user_id), |row| row.get(0))
 }
 
-/// Has a group name a user, or no longer; answers whether that was not so before.
+/// Adds a user to the direct members of a group, or removes them. Returns true if that changed the members.
 pub fn set_member(
     connection: &Connection,
     group: GroupId,
@@ -229,7 +229,7 @@ pub fn set_member(
     Ok(connection.prepare_cached(statement)?.execute((group, user_id))? > 0)
 }
 
-/// Has a group include another one, or no longer.
+/// Adds a group to the direct subgroups of another one, or removes it.
 pub fn set_subgroup(
     connection: &Connection,
     group: GroupId,
@@ -400,16 +400,11 @@ pub fn insert_anonymous(
 ) -> rusqlite::Result<GroupId> {
     connection.execute_cached("INSERT INTO user_group (kind) VALUES ('anonymous')", [])?;
     let group = GroupId(connection.last_insert_rowid());
-    let mut member = connection
-        .prepare_cached("INSERT OR IGNORE INTO user_group_member (group_id, user_id) VALUES (?1, ?2)")?;
     for user_id in members {
-        member.execute((group, user_id))?;
+        set_member(connection, group, *user_id, true)?;
     }
-    let mut subgroup = connection.prepare_cached(
-        "INSERT OR IGNORE INTO user_group_subgroup (group_id, subgroup_id) VALUES (?1, ?2)",
-    )?;
     for id in subgroups {
-        subgroup.execute((group, id))?;
+        set_subgroup(connection, group, *id, true)?;
     }
     Ok(group)
 }

@@ -330,19 +330,13 @@ impl Structure {
             let group = self.group_id(row.user_group.0)?;
             // Members of system groups follow from roles.
             if SystemGroup::with_id(group).is_none() {
-                tx.execute_cached(
-                    "INSERT OR IGNORE INTO user_group_member (group_id, user_id) VALUES (?1, ?2)",
-                    (group.0, row.user_profile.0),
-                )?;
+                groups::set_member(tx, group, row.user_profile.0.into(), true)?;
             }
         }
         for row in &self.subgroups {
             let (outer, inner) = (self.group_id(row.supergroup.0)?, self.group_id(row.subgroup.0)?);
             if SystemGroup::with_id(outer).is_none() {
-                tx.execute_cached(
-                    "INSERT OR IGNORE INTO user_group_subgroup (group_id, subgroup_id) VALUES (?1, ?2)",
-                    (outer.0, inner.0),
-                )?;
+                groups::set_subgroup(tx, outer, inner, true)?;
             }
         }
         for group in named.values().filter(|group| !group.is_system_group) {
