@@ -139,6 +139,11 @@ impl ApiError {
         Self::new(404, "BAD_REQUEST", "Not found")
     }
 
+    /// 408 `REQUEST_TIMEOUT`: the body did not arrive in time.
+    pub fn request_timeout() -> Self {
+        Self::new(408, "REQUEST_TIMEOUT", "The request body did not arrive in time")
+    }
+
     /// 413 for a body beyond the limit.
     pub fn too_large() -> Self {
         Self::new(413, "BAD_REQUEST", "Request body is too large")

@@ -204,8 +204,7 @@ impl<B: Body<Data = Bytes> + Unpin> Source<B> {
         let mut chunk = BytesMut::new();
         while chunk.is_empty() || chunk.len() < self.buffered {
             let frame = timeout(READ_TIMEOUT, self.body.frame()).await;
-            let late = |_| ApiError::new(408, "REQUEST_TIMEOUT", "The request body did not arrive in time");
-            let Some(frame) = frame.map_err(late)? else { break };
+            let Some(frame) = frame.map_err(|_| ApiError::request_timeout())? else { break };
             let frame = frame.map_err(|_| ApiError::bad_request("The request body could not be read"))?;
             // Trailers are ignored.
             chunk.extend_from_slice(&frame.into_data().unwrap_or_default());

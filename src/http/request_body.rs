@@ -76,9 +76,7 @@ impl RequestBody {
         let longest = announced.map_or(limit.bytes, |length| limit.bytes.min(length as usize));
         let collected =
             tokio::time::timeout(timeout, self.collect_parts(limit.bytes, longest, begin, next_part));
-        collected.await.unwrap_or_else(|_| {
-            Err(ApiError::new(408, "REQUEST_TIMEOUT", "The request body did not arrive in time"))
-        })
+        collected.await.unwrap_or_else(|_| Err(ApiError::request_timeout()))
     }
 
     /// Most bodies are one frame, which is not copied. Others are in a buffer that at most doubles, and counts with all of its

@@ -68,8 +68,7 @@ impl Incoming {
             }
             Ok::<_, ApiError>(is_there)
         });
-        let too_late = || ApiError::new(408, "REQUEST_TIMEOUT", "The request body did not arrive in time");
-        if written.await? { Ok(()) } else { Err(too_late()) }
+        if written.await? { Ok(()) } else { Err(ApiError::request_timeout()) }
     }
 
     /// Schedules the deletion of the written chunks.
