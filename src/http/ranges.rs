@@ -1,6 +1,7 @@
 //! Conditional and range requests for files (RFC 9110, sections 13 and 14).
 
-use crate::http::Conditions;
+use crate::error::{ApiError, ApiResult};
+use crate::http::{Conditions, PartSource, Reply, ReplyBody, StreamedReply};
 use std::ops::Range;
 
 /// The part of a file to respond with.
@@ -45,6 +46,30 @@ pub fn wanted(conditions: Option<&Conditions>, size: u64, etag: &str) -> Wanted 
         _ => return Wanted::Whole,
     };
     if part.is_empty() { Wanted::Unsatisfiable } else { Wanted::Part(part) }
+}
+
+/// Responds with a file of this size, or with the part of it that is wanted. `read` returns the source of the bytes from an
+/// offset on. Fails with 416 if the file does not have the requested bytes.
+pub fn respond(
+    wanted: Wanted,
+    size: u64,
+    content_type: &'static str,
+    mut headers: Vec<(&'static str, String)>,
+    read: impl FnOnce(u64) -> PartSource,
+) -> ApiResult<Reply> {
+    let (status, part) = match wanted {
+        Wanted::Unsatisfiable => {
+            let refusal = ApiError::new(416, "BAD_REQUEST", "There are no such bytes in this file");
+            return Err(refusal.with_header("Content-Range", format!("bytes */{size}")));
+        }
+        Wanted::Part(part) => {
+            headers.push(("Content-Range", format!("bytes {}-{}/{size}", part.start, part.end - 1)));
+            (206, part)
+        }
+        Wanted::Whole | Wanted::NotModified => (200, 0..size),
+    };
+    let (length, source) = (part.end - part.start, read(part.start));
+    Ok(ReplyBody::Streamed(StreamedReply { status, content_type, headers, length, source }).into())
 }
 
 /// Parses an optional number: `Some(None)` if the text is empty, `None` if it is not a number.

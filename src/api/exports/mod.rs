@@ -16,10 +16,8 @@ use crate::domain::audit::{Action, Entry, Subject};
 use crate::domain::files::blobs;
 use crate::domain::{user_settings, users};
 use crate::http::params::NoParams;
-use crate::http::ranges::{Wanted, wanted};
 use crate::http::{
-    ADMINISTRATOR, ANYONE, Administrator, Anyone, ApiError, ApiResult, Call, Read, Reply, ReplyBody, Route,
-    StreamedReply,
+    ADMINISTRATOR, ANYONE, Administrator, Anyone, ApiError, ApiResult, Call, Read, Reply, Route, ranges,
 };
 use crate::scheduler;
 use crate::store::Tx;
@@ -177,7 +175,7 @@ async fn download(call: Call<Anyone>, params: DownloadParams) -> ApiResult<Reply
     let row = call.app.readers.read(|snapshot| Ok::<_, ApiError>(sql::by_path(snapshot, &path)?)).await?;
     let content = row.and_then(|row| row.content).ok_or_else(ApiError::not_found)?;
     let etag = format!("\"{}\"", content.content_id);
-    let mut headers = vec![
+    let headers = vec![
         ("Accept-Ranges", "bytes".to_owned()),
         ("Cache-Control", "private, no-store".to_owned()),
         ("Content-Disposition", "attachment".to_owned()),
@@ -185,20 +183,8 @@ async fn download(call: Call<Anyone>, params: DownloadParams) -> ApiResult<Reply
         ("X-Robots-Tag", "noindex".to_owned()),
     ];
     let conditions = call.info.conditions.as_deref().filter(|conditions| conditions.if_none_match.is_none());
-    let (status, part) = match wanted(conditions, content.size, &etag) {
-        Wanted::Unsatisfiable => {
-            let refusal = ApiError::new(416, "BAD_REQUEST", "There are no such bytes in this file");
-            return Err(refusal.with_header("Content-Range", format!("bytes */{}", content.size)));
-        }
-        Wanted::Part(part) => {
-            headers
-                .push(("Content-Range", format!("bytes {}-{}/{}", part.start, part.end - 1, content.size)));
-            (206, part)
-        }
-        Wanted::Whole | Wanted::NotModified => (200, 0..content.size),
-    };
-    let length = part.end - part.start;
-    let source = Box::new(blobs::parts(Arc::clone(&call.app), content.content_id, part.start));
-    let content_type = "application/gzip";
-    Ok(ReplyBody::Streamed(StreamedReply { status, content_type, headers, length, source }).into())
+    let wanted = ranges::wanted(conditions, content.size, &etag);
+    ranges::respond(wanted, content.size, "application/gzip", headers, |start| {
+        Box::new(blobs::parts(Arc::clone(&call.app), content.content_id, start))
+    })
 }

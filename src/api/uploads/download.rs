@@ -6,8 +6,7 @@ use crate::domain::files;
 use crate::domain::files::{AttachmentRow, blobs, media_types};
 use crate::http::ranges::{Wanted, wanted};
 use crate::http::{
-    Anyone, ApiError, ApiResult, Call, Caller, Conditions, OtherReply, Read, Reply, ReplyBody, StreamedReply,
-    Visitor,
+    Anyone, ApiError, ApiResult, Call, Caller, Conditions, OtherReply, Read, Reply, Visitor, ranges,
 };
 use bytes::Bytes;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
@@ -112,21 +111,12 @@ pub fn serve(
     let mut headers = common_headers(&etag, content_type, caller);
     headers.push(("Accept-Ranges", "bytes".to_owned()));
     headers.push(("Content-Disposition", disposition(&file.name, is_shown && !download)));
-    let (status, part) = match wanted(conditions, file.size, &etag) {
-        Wanted::NotModified => return Ok(not_modified(content_type, headers)),
-        Wanted::Unsatisfiable => {
-            let refusal = ApiError::new(416, "BAD_REQUEST", "There are no such bytes in this file");
-            return Err(refusal.with_header("Content-Range", format!("bytes */{}", file.size)));
-        }
-        Wanted::Whole => (200, 0..file.size),
-        Wanted::Part(part) => {
-            headers.push(("Content-Range", format!("bytes {}-{}/{}", part.start, part.end - 1, file.size)));
-            (206, part)
-        }
-    };
-    let length = part.end - part.start;
-    let source = Box::new(blobs::parts(Arc::clone(app), file.content_id, part.start));
-    Ok(ReplyBody::Streamed(StreamedReply { status, content_type, headers, length, source }).into())
+    match wanted(conditions, file.size, &etag) {
+        Wanted::NotModified => Ok(not_modified(content_type, headers)),
+        part => ranges::respond(part, file.size, content_type, headers, |start| {
+            Box::new(blobs::parts(Arc::clone(app), file.content_id, start))
+        }),
+    }
 }
 
 /// Headers of every response with a file.
