@@ -107,11 +107,17 @@ impl Caller {
         Ok(())
     }
 
-    /// Fails for guests and for bots.
-    pub fn check_is_member(&self) -> ApiResult<()> {
+    /// Fails for guests.
+    pub fn check_is_not_guest(&self) -> ApiResult<()> {
         if self.is_guest() {
             return Err(ApiError::bad_request("Not allowed for guest users"));
         }
+        Ok(())
+    }
+
+    /// Fails for guests and for bots.
+    pub fn check_is_member(&self) -> ApiResult<()> {
+        self.check_is_not_guest()?;
         self.check_is_person()
     }
 

@@ -63,9 +63,7 @@ fn create_one(
     properties: &NewChannelProperties,
     channel: NewChannel,
 ) -> ApiResult<(StreamId, Later<SubscribeResult>)> {
-    if caller.is_guest() {
-        return Err(ApiError::bad_request("Not allowed for guest users"));
-    }
+    caller.check_is_not_guest()?;
     if channels::by_name(tx, &channel.name)?.is_some()
         || channels::rules::looks_like_another(tx, &channel.name, None)?
     {

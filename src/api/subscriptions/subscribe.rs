@@ -143,9 +143,7 @@ pub fn subscribe_to_channels(
     properties: &NewChannelProperties,
     channels: Vec<PreparedChannel>,
 ) -> ApiResult<(SubscribeReply, Later<SubscribeResult>)> {
-    if caller.is_guest() {
-        return Err(ApiError::bad_request("Not allowed for guest users"));
-    }
+    caller.check_is_not_guest()?;
     let users = principals::resolve(tx, caller, params.principals.as_ref())?;
     let added = users.len().saturating_mul(channels.len());
     organization::check_subscriptions(caller, members::count(tx)?, added)?;
