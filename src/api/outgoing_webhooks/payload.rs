@@ -1,7 +1,6 @@
 //! The requests and responses of outgoing webhooks, in Zulip's format and in one compatible with Slack.
 
 use crate::auth::Ctx;
-use crate::domain::access;
 use crate::domain::access::users::Accessible;
 use crate::domain::bots::Service;
 use crate::domain::messages::record::MessageRow;
@@ -9,7 +8,8 @@ use crate::domain::messages::serialize::{MessageFormat, write_one};
 use crate::domain::messages::viewer::MessageViewer;
 use crate::domain::messages::webhook_queue::QueuedRow;
 use crate::domain::rows::user::UserRow;
-use crate::http::{ApiError, ApiResult, Caller};
+use crate::domain::{access, rows};
+use crate::http::{ApiResult, Caller};
 use crate::http_client::Answer;
 use crate::types::charset::CharsetError;
 use rusqlite::Connection;
@@ -79,8 +79,7 @@ fn form(
     let Some(stream_id) = access::messages::stream_of(connection, message.recipient_id)? else {
         return Ok(None);
     };
-    let stream = crate::domain::rows::channel::by_id(connection, stream_id)?
-        .ok_or_else(|| ApiError::internal("the channel of a message has no row"))?;
+    let stream = rows::channel::existing(connection, stream_id)?;
     let accessible = Accessible::to(connection, caller)?;
     let time = message.timestamp.to_string();
     let body = form_urlencoded::Serializer::new(String::new())

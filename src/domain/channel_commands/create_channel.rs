@@ -205,6 +205,5 @@ fn insert(
     if properties.is_default_stream {
         channels::set_default(tx, stream_id, true)?;
     }
-    rows::channel::by_id(tx, stream_id)?
-        .ok_or_else(|| ApiError::internal("the channel that was just created has no row"))
+    rows::channel::existing(tx, stream_id)
 }

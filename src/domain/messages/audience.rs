@@ -9,7 +9,7 @@ use crate::domain::messages::{flag_sql, read_state, receipts};
 use crate::domain::rows;
 use crate::domain::rows::channel::StreamRow;
 use crate::domain::subscriptions::members;
-use crate::error::{ApiError, ApiResult};
+use crate::error::ApiResult;
 use crate::events::Audience;
 use crate::store::Tx;
 use crate::types::{MessageId, UserId};
@@ -30,8 +30,7 @@ pub fn of(tx: &mut Tx<'_>, message: &MessageRow) -> ApiResult<MessageAudience> {
         let people = direct_user_ids(tx, message.recipient_id)?.unwrap_or_default();
         return Ok(MessageAudience { stream: None, audience: Audience::users(people) });
     };
-    let stream = rows::channel::by_id(tx, stream_id)?
-        .ok_or_else(|| ApiError::internal("the channel of a message has no row"))?;
+    let stream = rows::channel::existing(tx, stream_id)?;
     let audience = of_channel(tx, &stream, message.id)?;
     Ok(MessageAudience { stream: Some(stream), audience })
 }

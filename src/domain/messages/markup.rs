@@ -3,7 +3,7 @@
 use crate::domain::messages::record::MessageRow;
 use crate::domain::messages::sql;
 use crate::domain::{access, rows};
-use crate::error::{ApiError, ApiResult};
+use crate::error::ApiResult;
 use crate::types::{Language, UserId, fill};
 use rusqlite::Connection;
 use teamchat_markdown::{close_fences, encode_fragment, fits_into_a_link, link_text, unused_fence};
@@ -83,8 +83,7 @@ impl Location {
             let url = format!("/#narrow/dm/{}/near/{id}", sql::joined(&people));
             return Ok(Self::Direct { people, url });
         };
-        let stream = rows::channel::by_id(connection, stream_id)?
-            .ok_or_else(|| ApiError::internal("the channel of a message has no row"))?;
+        let stream = rows::channel::existing(connection, stream_id)?;
         let name = encode_fragment(&stream.name.replace(' ', "-"));
         let topic = encode_fragment(&message.subject);
         let url = format!("/#narrow/channel/{stream_id}-{name}/topic/{topic}/near/{id}");

@@ -7,6 +7,7 @@ use crate::domain::messages::record::{
     EditRecord, MessageRow, Participant, RENDERED_VERSION, Reaction, attribute,
 };
 use crate::domain::search::{index, purge};
+use crate::error::{ApiError, ApiResult};
 use crate::store::{ExecuteCached, Tx};
 use crate::types::{ClientId, MessageId, RecipientId, StreamId, TopicId, UserId};
 use rusqlite::{Connection, OptionalExtension, Row, Statement, ToSql};
@@ -111,6 +112,15 @@ pub fn by_id(connection: &Connection, id: MessageId) -> rusqlite::Result<Option<
         ))?
         .query_row([id], read_row)
         .optional()
+}
+
+/// Loads a message whose id is that of a row, without regard to access.
+#[track_caller]
+pub fn existing(connection: &Connection, id: MessageId) -> ApiResult<MessageRow> {
+    match by_id(connection, id)? {
+        Some(message) => Ok(message),
+        None => Err(ApiError::internal(format_args!("message {id} has no row"))),
+    }
 }
 
 /// The set of receivers of a direct conversation, if there ever was one; participants ascending.

@@ -2,6 +2,7 @@
 
 use crate::domain::realm::settings::RealmSetting;
 use crate::domain::realm::user_ids;
+use crate::error::{ApiError, ApiResult};
 use crate::types::{RecipientId, SettingValue, Shape, StreamId, UserId};
 use roaring::RoaringBitmap;
 use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
@@ -16,6 +17,15 @@ pub fn by_id(connection: &Connection, stream_id: StreamId) -> rusqlite::Result<O
         ))?
         .query_row([stream_id], StreamRow::read)
         .optional()
+}
+
+/// Loads a channel whose id is that of a row.
+#[track_caller]
+pub fn existing(connection: &Connection, stream_id: StreamId) -> ApiResult<StreamRow> {
+    match by_id(connection, stream_id)? {
+        Some(stream) => Ok(stream),
+        None => Err(ApiError::internal(format_args!("channel {stream_id} has no row"))),
+    }
 }
 
 /// A channel's row, with the id of its set of receivers.

@@ -12,7 +12,7 @@ use crate::domain::messages::record::{EditRecord, MessageRow, attribute};
 use crate::domain::messages::{audience, notification_queue, phones, topic_sql};
 use crate::domain::search::{index, purge};
 use crate::domain::user_topics::auto_follow;
-use crate::http::{ApiError, ApiResult, Caller};
+use crate::http::{ApiResult, Caller};
 use crate::store::Tx;
 use crate::types::{MessageId, UserId};
 use roaring::RoaringBitmap;
@@ -61,8 +61,7 @@ pub fn store(
     purge::retire_content(tx, id, content)?;
     messages::update_content(tx, id, content, &rendered.html, attributes, now)?;
     index::renew(tx, id);
-    let message = messages::by_id(tx, id)?
-        .ok_or_else(|| ApiError::internal("the message that is being edited has no row"))?;
+    let message = messages::existing(tx, id)?;
     let audience = audience::of(tx, &message)?.audience;
     // Users who were mentioned before may have changed their policy since.
     let before_mentioned = messages::users_with_flag(tx, id, bit::MENTIONED)?;

@@ -235,8 +235,7 @@ fn emit(
     let notified = match notified {
         Some(notified) => notified,
         None => {
-            let message = messages::by_id(tx, named)?
-                .ok_or_else(|| ApiError::internal("the message that is being edited has no row"))?;
+            let message = messages::existing(tx, named)?;
             vec![(vec![named], audience::of(tx, &message)?.audience)]
         }
     };
@@ -245,8 +244,7 @@ fn emit(
         // Users who do not know the named message get the first that they know.
         let known = ids.iter().find(|id| **id == named).or(ids.first());
         let Some(id) = known.copied() else { continue };
-        let message = messages::by_id(tx, id)?
-            .ok_or_else(|| ApiError::internal("the message that is being edited has no row"))?;
+        let message = messages::existing(tx, id)?;
         let flags = FlagHolders {
             read: audience::readers(tx, &audience, stream_now, &message)?,
             starred: messages::users_with_flag(tx, id, bit::STARRED)?,
