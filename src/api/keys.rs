@@ -93,11 +93,8 @@ async fn log_in(call: Call<Anyone>, params: LoginParams) -> ApiResult<Reply> {
     let origin = call.info.origin.clone();
     let client = call.info.browser.clone().unwrap_or_default();
     let source = LoginSource { client, address: call.info.peer };
-    let (user, secret) = complete_login(call, login, move |tx, user_id| {
-        logins::record(tx, user_id, &source)?;
-        sessions::begin(tx, user_id, &source)
-    })
-    .await?;
+    let begin = move |tx: &mut Tx<'_>, user_id| logins::begin_session(tx, user_id, &source);
+    let (user, secret) = complete_login(call, login, begin).await?;
     Ok(with_cookies(format!("\"user_id\":{}", user.user_id), session::begin(&secret, &origin)))
 }
 

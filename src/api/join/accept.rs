@@ -4,7 +4,6 @@ use crate::api::join::form::{FieldErrors, SignupForm, password_error};
 use crate::domain::audit::{Action, Entry, Subject};
 use crate::domain::invites::record::InviteRow;
 use crate::domain::logins::known::LoginSource;
-use crate::domain::logins::sessions;
 use crate::domain::sign_up::{NewPerson, Unusable, create_invited, find_invitation};
 use crate::domain::{invites, keys, logins, realm};
 use crate::http::ApiResult;
@@ -97,10 +96,7 @@ pub fn accept(
     };
     let user = create_invited(tx, &invite, person, domain)?;
     let session = match browser {
-        Some(source) => {
-            logins::record(tx, user.user_id, source)?;
-            Some(sessions::begin(tx, user.user_id, source)?)
-        }
+        Some(source) => Some(logins::begin_session(tx, user.user_id, source)?),
         None => None,
     };
     Ok(AcceptResult::Joined(Joined {

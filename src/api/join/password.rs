@@ -8,7 +8,6 @@ use crate::app::ClientFiles;
 use crate::domain::accounts::password;
 use crate::domain::accounts::password::Reset;
 use crate::domain::logins::known::LoginSource;
-use crate::domain::logins::sessions;
 use crate::domain::notices::security::PasswordSetBy;
 use crate::domain::rows::user::UserRow;
 use crate::domain::users::passwords;
@@ -89,12 +88,7 @@ pub async fn submit(call: Call<Anyone>, form: PasswordForm) -> ApiResult<Reply> 
         if by == PasswordSetBy::LinkByMail {
             users::set_email_proven(tx, user.user_id, true)?;
         }
-        let session = if has_web {
-            logins::record(tx, user.user_id, &source)?;
-            Some(sessions::begin(tx, user.user_id, &source)?)
-        } else {
-            None
-        };
+        let session = if has_web { Some(logins::begin_session(tx, user.user_id, &source)?) } else { None };
         let page = view::password_set(
             &organization(tx, &job_info)?,
             &user.delivery_email,

@@ -170,7 +170,7 @@ fn log_in(
         identities::insert(tx, user.user_id, &identity.issuer, &identity.subject)?;
     }
     let secret = match ending {
-        Ending::Browser => token::begin_session(tx, user.user_id, source)?,
+        Ending::Browser => logins::begin_session(tx, user.user_id, source)?,
         Ending::Mobile(_) => {
             logins::record(tx, user.user_id, source)?;
             keys::mint(tx, user.user_id, MOBILE_APP)?

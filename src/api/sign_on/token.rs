@@ -5,7 +5,6 @@ use crate::api::sign_on::view;
 use crate::app::App;
 use crate::auth::session;
 use crate::domain::logins::known::LoginSource;
-use crate::domain::logins::sessions;
 use crate::domain::{logins, realm, rows};
 use crate::http::{Anyone, ApiError, ApiResult, Call, NotJson, Reply};
 use crate::oidc::flows::{Handover, Pad};
@@ -66,18 +65,12 @@ pub async fn log_in(call: Call<Anyone>, params: TokenParams) -> ApiResult<Reply<
         if user.is_none() || realm::is_deactivated(tx)? {
             return Ok(None);
         }
-        begin_session(tx, user_id, &source).map(Some)
+        logins::begin_session(tx, user_id, &source).map(Some)
     };
     match call.write(job).await? {
         Some(secret) => Ok(view::redirect(next, session::begin(&secret, &info.origin))),
         None => Ok(view::to_login(None)),
     }
-}
-
-/// Records a login, begins a session, and returns its secret.
-pub fn begin_session(tx: &mut Tx<'_>, user_id: UserId, source: &LoginSource) -> ApiResult<String> {
-    logins::record(tx, user_id, source)?;
-    sessions::begin(tx, user_id, source)
 }
 
 #[cfg(test)]

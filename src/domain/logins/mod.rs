@@ -37,6 +37,12 @@ pub fn record(tx: &mut Tx<'_>, user_id: UserId, source: &LoginSource) -> ApiResu
     mail::letters::new_login(tx, user_id, &source.client, source.address)
 }
 
+/// Records a login, begins a session, and returns its secret.
+pub fn begin_session(tx: &mut Tx<'_>, user_id: UserId, source: &LoginSource) -> ApiResult<String> {
+    record(tx, user_id, source)?;
+    sessions::begin(tx, user_id, source)
+}
+
 /// Notifies a person that their account is locked for some time. The answer does not wait for it, so that its time does
 /// not reveal which accounts exist.
 pub fn tell_locked_out(app: &App, user_id: UserId, address: IpAddr) {
