@@ -18,14 +18,14 @@ use crate::domain::logins::{known, sessions};
 use crate::domain::rows::user::UserRow;
 use crate::domain::users::passwords;
 use crate::domain::users::passwords::OnBehalfOf;
-use crate::domain::{audit, bots, logins, notices, realm, rows, users};
+use crate::domain::{bots, logins, notices, realm, rows, users};
 use crate::http::params::NoParams;
 use crate::http::{
     ANYONE, Anyone, ApiError, ApiResult, Call, OtherReply, Read, Reply, Route, USER, User, success_body,
 };
 use crate::scheduler;
 use crate::store::{Snapshot, Tx};
-use crate::types::{Origin, UserId};
+use crate::types::UserId;
 use hyper::Method;
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
@@ -298,17 +298,10 @@ fn check_is_open(is_deactivated: bool, is_active: bool) -> ApiResult<()> {
 /// Records a failed login with its address in the program's log and in the audit log, and returns its error. Attempts beyond
 /// the limit are no guesses, and only in the program's log.
 async fn record_failure(app: &App, peer: IpAddr, user_id: Option<UserId>, error: ApiError) -> ApiError {
-    let (id, code) = (user_id.map(|user_id| user_id.0), error.code().to_owned());
+    let (id, code) = (user_id.map(|user_id| user_id.0), error.code());
     tracing::info!(address = %peer, user_id = id, code, "a login failed");
-    if error.status() == 429 {
-        return error;
-    }
-    let recorded = app.writer.run(move |tx| {
-        tx.set_origin(Origin::request(None, peer));
-        audit::record_failure(tx, user_id, &code)
-    });
-    if let Err(error) = recorded.await {
-        tracing::warn!(%error, "a failed login was not recorded");
+    if error.status() != 429 {
+        logins::record_failure(app, peer, user_id, code).await;
     }
     error
 }

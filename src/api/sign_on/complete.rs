@@ -10,12 +10,12 @@ use crate::domain::logins::identities;
 use crate::domain::logins::known::LoginSource;
 use crate::domain::realm::bot_domain;
 use crate::domain::rows::user::UserRow;
-use crate::domain::{audit, keys, logins, realm, users};
+use crate::domain::{keys, logins, realm, users};
 use crate::http::{Anyone, ApiResult, Call, NotJson, Reply, RequestInfo};
 use crate::oidc::flows::{Ending, Pad};
 use crate::oidc::{Failure, Identity, Provider};
 use crate::store::Tx;
-use crate::types::{Language, Origin, UserId, hex};
+use crate::types::{Language, UserId, hex};
 use form_urlencoded::Serializer;
 use serde::Deserialize;
 use std::sync::Arc;
@@ -212,11 +212,5 @@ async fn record_failure(
 ) {
     let (peer, id) = (info.peer, user_id.map(|user_id| user_id.0));
     tracing::info!(address = %peer, user_id = id, provider = provider.id, reason, "a login failed");
-    let recorded = app.writer.run(move |tx| {
-        tx.set_origin(Origin::request(None, peer));
-        audit::record_failure(tx, user_id, reason)
-    });
-    if let Err(error) = recorded.await {
-        tracing::warn!(%error, "a failed login was not recorded");
-    }
+    logins::record_failure(app, peer, user_id, reason).await;
 }

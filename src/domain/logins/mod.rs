@@ -16,7 +16,7 @@ use crate::auth::password_attempts::LOCK_MINUTES;
 use crate::auth::{Caller, Credential, CredentialUse};
 use crate::domain::audit::{Action, Entry};
 use crate::domain::logins::known::LoginSource;
-use crate::domain::{keys, mail, mail_addresses, notices};
+use crate::domain::{audit, keys, mail, mail_addresses, notices};
 use crate::error::ApiResult;
 use crate::store::{ExecuteCached, Tx};
 use crate::types::{Author, Origin, UserId};
@@ -41,6 +41,17 @@ pub fn record(tx: &mut Tx<'_>, user_id: UserId, source: &LoginSource) -> ApiResu
 pub fn begin_session(tx: &mut Tx<'_>, user_id: UserId, source: &LoginSource) -> ApiResult<String> {
     record(tx, user_id, source)?;
     sessions::begin(tx, user_id, source)
+}
+
+/// Records a failed login to an account, or to none, in the audit log. Attempts to log in do not fail if that fails.
+pub async fn record_failure(app: &App, address: IpAddr, user_id: Option<UserId>, reason: &'static str) {
+    let recorded = app.writer.run(move |tx| {
+        tx.set_origin(Origin::request(None, address));
+        audit::record_failure(tx, user_id, reason)
+    });
+    if let Err(error) = recorded.await {
+        tracing::warn!(%error, "a failed login was not recorded");
+    }
 }
 
 /// Notifies a person that their account is locked for some time. The answer does not wait for it, so that its time does
