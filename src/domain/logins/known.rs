@@ -43,12 +43,15 @@ pub fn is_known_address(
     address: IpAddr,
     now: i64,
 ) -> ApiResult<bool> {
+    was_used(connection, user_id, address, now - KNOWN_FOR)
+}
+
+/// True if a person used an address after a time, in UNIX seconds.
+fn was_used(connection: &Connection, user_id: UserId, address: IpAddr, after: i64) -> ApiResult<bool> {
     let statement =
         "SELECT EXISTS (SELECT 1 FROM known_login WHERE user_id = ?1 AND address = ?2 AND last_used > ?3)";
-    let found = connection
-        .prepare_cached(statement)?
-        .query_row((user_id, digest(user_id, address), now - KNOWN_FOR), |row| row.get(0))?;
-    Ok(found)
+    let bound = (user_id, digest(user_id, address), after);
+    Ok(connection.prepare_cached(statement)?.query_row(bound, |row| row.get(0))?)
 }
 
 /// Remembers a place. Returns whether others were remembered, and not this one.
@@ -79,12 +82,7 @@ pub fn record(tx: &Tx<'_>, user_id: UserId, client: &str, address: IpAddr) -> Ap
 
 /// Remembers where a session or an API key of a person is used, at most once a day for an address.
 pub fn record_use(tx: &Tx<'_>, user_id: UserId, client: &str, address: IpAddr) -> ApiResult<()> {
-    let statement =
-        "SELECT EXISTS (SELECT 1 FROM known_login WHERE user_id = ?1 AND address = ?2 AND last_used > ?3)";
-    let is_recorded: bool = tx
-        .prepare_cached(statement)?
-        .query_row((user_id, digest(user_id, address), tx.now() - USE_PRECISION), |row| row.get(0))?;
-    if !is_recorded {
+    if !was_used(tx, user_id, address, tx.now() - USE_PRECISION)? {
         record(tx, user_id, client, address)?;
     }
     Ok(())
