@@ -2,6 +2,7 @@
 //! the way to the chat.
 
 use super::reply::{OtherReply, Reply};
+use crate::error::ApiError;
 use crate::types::Language;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -40,6 +41,20 @@ pub fn redirect(location: String) -> Reply {
 pub fn not_found(language: Language) -> String {
     let sentence = language.t("This server has no page at this address.");
     plain(language, language.t("There is no such page"), &[sentence])
+}
+
+/// A response with a title and sentences.
+pub fn reply<T>(status: u16, language: Language, title: &str, sentences: &[&str]) -> Reply<T> {
+    let body = plain(language, title, sentences).into();
+    Reply::other(OtherReply { status, content_type: HTML, headers: headers(), body })
+}
+
+/// The response to a rate-limited client, with status 429.
+pub fn too_many_attempts<T>(language: Language, error: &ApiError) -> Reply<T> {
+    let sentence = language.t("Please wait a few minutes, and then try again.");
+    let body = plain(language, language.t("Too many attempts"), &[sentence]).into();
+    let headers = headers().into_iter().chain(error.headers().iter().cloned()).collect();
+    Reply::other(OtherReply { status: 429, content_type: HTML, headers, body })
 }
 
 /// Returns the headers of a page: it loads nothing, cannot be framed, and is not cached.

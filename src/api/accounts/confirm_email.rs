@@ -1,7 +1,7 @@
 //! `/accounts/confirm_new_email/{key}`: the link that changes the address of a user. The page has a button, since scanners of mail
 //! follow links.
 
-use crate::api::accounts::pages::{dead_link, form, language_of, shown};
+use crate::api::accounts::pages::{dead_link, form, language_of};
 use crate::domain::allowed_domains::check_may_join;
 use crate::domain::mail::{confirmation, letters};
 use crate::domain::realm::settings::EMAIL_CHANGES_DISABLED;
@@ -57,7 +57,7 @@ pub async fn confirm(call: Call<Anyone>, params: ConfirmParams) -> ApiResult<Rep
     let Some(email) = changed else { return Ok(dead_link(language)) };
     let text = language.t("The address of your account is now {email}. You log in with it.");
     let sentence = fill(text, &[("email", &email)]);
-    Ok(shown(200, language, language.t("Your address is confirmed"), &[&sentence]))
+    Ok(page::reply(200, language, language.t("Your address is confirmed"), &[&sentence]))
 }
 
 /// Shows a refusal as a page in browsers.

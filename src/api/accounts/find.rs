@@ -1,6 +1,6 @@
 //! `/accounts/find/`: emails that say whether addresses have accounts.
 
-use crate::api::accounts::pages::{by_mail, form, shown, too_many};
+use crate::api::accounts::pages::{by_mail, form};
 use crate::domain::mail::letters;
 use crate::domain::{realm, users};
 use crate::http::params::NoParams;
@@ -29,7 +29,7 @@ pub fn show(read: &Read<'_, Anyone>, _params: NoParams) -> ApiResult<Reply> {
 
 /// Each server has one organization.
 fn without_mail(language: Language) -> Reply {
-    shown(
+    page::reply(
         200,
         language,
         language.t("Find your account"),
@@ -73,7 +73,7 @@ pub async fn submit(call: Call<Anyone>, params: FindForm) -> ApiResult<Reply> {
     }
     for email in &emails {
         if let Err(error) = app.rate_limiter.count_letter_to("find", email, info.peer, &app.clock) {
-            return Ok(too_many(language, &error));
+            return Ok(page::too_many_attempts(language, &error));
         }
     }
     let typed = emails.join(", ");
@@ -90,5 +90,5 @@ pub async fn submit(call: Call<Anyone>, params: FindForm) -> ApiResult<Reply> {
     };
     call.write(job).await?;
     let sentence = fill(language.t("Emails were sent to: {emails}."), &[("emails", &typed)]);
-    Ok(shown(200, language, language.t("Check your email"), &[&sentence]))
+    Ok(page::reply(200, language, language.t("Check your email"), &[&sentence]))
 }

@@ -1,7 +1,7 @@
 //! Parts of the pages.
 
 use crate::domain::{mail, realm};
-use crate::http::{ApiError, ApiResult, OtherReply, Reply, RequestInfo, page};
+use crate::http::{ApiResult, OtherReply, Reply, RequestInfo, page};
 use crate::types::Language;
 use rusqlite::Connection;
 
@@ -23,12 +23,6 @@ pub fn by_mail(
     Ok(if mail::is_on(connection)? { Ok(language) } else { Err(without_mail(language)) })
 }
 
-/// A page with sentences.
-pub fn shown(status: u16, language: Language, title: &str, sentences: &[&str]) -> Reply {
-    let body = page::plain(language, title, sentences).into();
-    Reply::other(OtherReply { status, content_type: page::HTML, headers: page::headers(), body })
-}
-
 /// A page with a form. The status is 400 if it has an error.
 pub fn form(form: &page::Form<'_>) -> Reply {
     let status = if form.error.is_some() { 400 } else { 200 };
@@ -36,18 +30,9 @@ pub fn form(form: &page::Form<'_>) -> Reply {
     Reply::other(OtherReply { status, content_type: page::HTML, headers: page::form_headers(), body })
 }
 
-/// The page for an address that caused too many emails.
-pub fn too_many(language: Language, error: &ApiError) -> Reply {
-    let sentences = [language.t("Please wait a few minutes, and then try again.")];
-    let body = page::plain(language, language.t("Too many attempts"), &sentences).into();
-    let mut headers = page::headers();
-    headers.extend(error.headers().to_vec());
-    Reply::other(OtherReply { status: 429, content_type: page::HTML, headers, body })
-}
-
 /// The page for a link that does not work, with status 404.
 pub fn dead_link(language: Language) -> Reply {
     let sentence =
         language.t("The link is not complete, has expired, or was already used. You can request a new one.");
-    shown(404, language, language.t("This link does not work"), &[sentence])
+    page::reply(404, language, language.t("This link does not work"), &[sentence])
 }

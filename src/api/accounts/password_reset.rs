@@ -1,6 +1,6 @@
 //! `/accounts/password/reset/`: an email with the link that sets a new password.
 
-use crate::api::accounts::pages::{by_mail, form, language_of, shown, too_many};
+use crate::api::accounts::pages::{by_mail, form, language_of};
 use crate::domain::accounts::password;
 use crate::domain::mail::letters;
 use crate::domain::{realm, users};
@@ -27,7 +27,7 @@ pub fn show(read: &Read<'_, Anyone>, _params: NoParams) -> ApiResult<Reply> {
 
 /// Says what to do where the server sends no mail.
 fn without_mail(language: Language) -> Reply {
-    shown(
+    page::reply(
         200,
         language,
         language.t("Forgot your password?"),
@@ -70,7 +70,7 @@ pub async fn submit(call: Call<Anyone>, params: ResetForm) -> ApiResult<Reply> {
         .count_letter(info.peer, &app.clock)
         .and_then(|()| app.rate_limiter.count_letter_of_account(&email, &app.clock));
     if let Err(error) = counted {
-        return Ok(too_many(language, &error));
+        return Ok(page::too_many_attempts(language, &error));
     }
     call.write(move |tx, _| send(tx, &email, language)).await?;
     Ok(page::redirect("/accounts/password/reset/done/".to_owned()))
@@ -98,5 +98,5 @@ pub fn done(read: &Read<'_, Anyone>, _params: NoParams) -> ApiResult<Reply> {
         "If there is an account that can have a new password, an email was sent to this address. The link in it \
          works once, within a day.",
     );
-    Ok(shown(200, language, language.t("Check your email"), &[sentence]))
+    Ok(page::reply(200, language, language.t("Check your email"), &[sentence]))
 }

@@ -1,6 +1,6 @@
 //! Sign-up with a proven address: `/register/`, and the pages after it. The link in the email leads to `/join/{key}/`.
 
-use crate::api::accounts::pages::{dead_link, form, language_of, shown, too_many};
+use crate::api::accounts::pages::{dead_link, form, language_of};
 use crate::domain::allowed_domains::check_may_join;
 use crate::domain::invites::record::InviteRow;
 use crate::domain::users::{emails, names};
@@ -73,7 +73,7 @@ pub fn show(read: &Read<'_, Anyone>, params: SignUpForm) -> ApiResult<Reply> {
 fn needs_invitation(language: Language) -> Reply {
     let sentence =
         language.t("You need an invitation to join this organization. Please ask one of its members.");
-    shown(404, language, language.t("You need an invitation"), &[sentence])
+    page::reply(404, language, language.t("You need an invitation"), &[sentence])
 }
 
 fn page_with(language: Language, params: &SignUpForm, error: Option<&str>) -> Reply {
@@ -117,7 +117,7 @@ pub async fn submit(call: Call<Anyone>, params: SignUpForm) -> ApiResult<Reply> 
         return Ok(page);
     }
     if let Err(error) = app.rate_limiter.count_letter_to("sign-up", &email, info.peer, &app.clock) {
-        return Ok(too_many(language, &error));
+        return Ok(page::too_many_attempts(language, &error));
     }
     let query = form_urlencoded::Serializer::new(String::new()).append_pair("email", &email).finish();
     let job = move |tx: &mut Tx<'_>, _: &Anyone| -> ApiResult<()> {
@@ -148,7 +148,7 @@ pub fn sent(read: &Read<'_, Anyone>, params: SentParams) -> ApiResult<Reply> {
             .t("An email was sent to you. The link in it creates your account, and works for a day.")
             .to_owned()
     };
-    Ok(shown(200, language, language.t("Check your email"), &[&sentence]))
+    Ok(page::reply(200, language, language.t("Check your email"), &[&sentence]))
 }
 
 /// `GET /accounts/do_confirm/{key}`: leads to the page that creates the account.

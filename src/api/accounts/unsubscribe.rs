@@ -1,7 +1,7 @@
 //! `/accounts/unsubscribe/{type}/{key}`: ends mail of a kind, without a login. The page has a button, since scanners of mail follow
 //! links; mail programs post to it at once (RFC 8058).
 
-use crate::api::accounts::pages::{form, language_of, shown};
+use crate::api::accounts::pages::{form, language_of};
 use crate::domain::accounts::change::set_setting;
 use crate::domain::mail::unsubscribe;
 use crate::domain::{rows, user_settings};
@@ -66,7 +66,7 @@ pub async fn submit(call: Call<Anyone>, params: UnsubscribeParams) -> ApiResult<
     call.write(move |tx, _| turn_off(tx, &params)).await?;
     let sentence =
         language.t("You will not receive these emails any more. You can turn them on again in your notification settings.");
-    Ok(shown(200, language, language.t("You are unsubscribed"), &[sentence]))
+    Ok(page::reply(200, language, language.t("You are unsubscribed"), &[sentence]))
 }
 
 /// Turns the setting off.
@@ -87,5 +87,5 @@ fn turn_off(tx: &mut Tx<'_>, params: &UnsubscribeParams) -> ApiResult<()> {
 fn unknown(language: Language) -> Reply {
     let sentence = language
         .t("The link is not complete. You can also turn these emails off in your notification settings.");
-    shown(200, language, language.t("This link does not work"), &[sentence])
+    page::reply(200, language, language.t("This link does not work"), &[sentence])
 }

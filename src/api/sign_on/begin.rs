@@ -44,7 +44,7 @@ async fn begin(call: Call<Anyone>, params: BeginParams) -> ApiResult<Reply<NotJs
     let provider = find(&app, &info, &params.provider)?;
     let language = language(&app, &info).await?;
     if let Err(error) = app.rate_limiter.count_sign_on(info.peer, &app.clock) {
-        return Ok(view::too_many_attempts(language, &error));
+        return Ok(page::too_many_attempts(language, &error));
     }
     let ending = ending(params.mobile_flow_otp.as_deref(), params.desktop_flow_otp.as_deref())?;
     if ending == Ending::Browser && info.browser.as_deref().is_some_and(session::is_desktop_app) {

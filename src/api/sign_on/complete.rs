@@ -11,7 +11,7 @@ use crate::domain::logins::known::LoginSource;
 use crate::domain::realm::bot_domain;
 use crate::domain::rows::user::UserRow;
 use crate::domain::{keys, logins, realm, users};
-use crate::http::{Anyone, ApiResult, Call, NotJson, Reply, RequestInfo};
+use crate::http::{Anyone, ApiResult, Call, NotJson, Reply, RequestInfo, page};
 use crate::oidc::flows::{Ending, Pad};
 use crate::oidc::{Failure, Identity, Provider};
 use crate::store::Tx;
@@ -63,7 +63,7 @@ pub async fn complete(call: Call<Anyone>, params: CompleteParams) -> ApiResult<R
     let provider = find(&app, &info, &params.provider)?.clone();
     let language = language(&app, &info).await?;
     if let Err(error) = app.rate_limiter.count_sign_on(info.peer, &app.clock) {
-        return Ok(view::too_many_attempts(language, &error));
+        return Ok(page::too_many_attempts(language, &error));
     }
     let refused = |reason: &str| {
         tracing::info!(address = %info.peer, provider = provider.id, reason, "a login at a provider failed");

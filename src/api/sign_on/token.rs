@@ -6,7 +6,7 @@ use crate::app::App;
 use crate::auth::session;
 use crate::domain::logins::known::LoginSource;
 use crate::domain::{logins, realm, rows};
-use crate::http::{Anyone, ApiError, ApiResult, Call, NotJson, Reply};
+use crate::http::{Anyone, ApiError, ApiResult, Call, NotJson, Reply, page};
 use crate::oidc::flows::{Handover, Pad};
 use crate::store::Tx;
 use crate::types::{UserId, hex};
@@ -53,7 +53,7 @@ pub async fn log_in(call: Call<Anyone>, params: TokenParams) -> ApiResult<Reply<
     }
     let language = language(&app, &info).await?;
     if let Err(error) = app.rate_limiter.count_sign_on(info.peer, &app.clock) {
-        return Ok(view::too_many_attempts(language, &error));
+        return Ok(page::too_many_attempts(language, &error));
     }
     // Pages of other sites can open this address in a browser, with a token of the attacker's account.
     let is_app = info.browser.as_deref().is_some_and(session::is_desktop_app);

@@ -1,7 +1,7 @@
 //! The answers of logins at providers: redirects, short pages, and the two pages of the desktop app, whose scripts are inline.
 
 use crate::http::page::{self, HTML};
-use crate::http::{ApiError, NotJson, OtherReply, Reply};
+use crate::http::{NotJson, OtherReply, Reply};
 use crate::types::{Language, fill};
 use bytes::Bytes;
 use form_urlencoded::byte_serialize;
@@ -37,15 +37,10 @@ fn reply(status: u16, mut headers: Vec<(&'static str, String)>, body: Bytes) -> 
     Reply::other(OtherReply { status, content_type: HTML, headers, body })
 }
 
-fn short_page(status: u16, language: Language, title: &str, sentences: &[&str]) -> Reply<NotJson> {
-    let body = Bytes::from(page::plain(language, title, sentences));
-    Reply::other(OtherReply { status, content_type: HTML, headers: page::headers(), body })
-}
-
 /// The page for a provider that does not answer, with status 502.
 pub fn unreachable(language: Language) -> Reply<NotJson> {
     let sentence = language.t("Please try again later, or ask the operator of the server.");
-    short_page(502, language, language.t("The login service cannot be reached"), &[sentence])
+    page::reply(502, language, language.t("The login service cannot be reached"), &[sentence])
 }
 
 /// The page for a person without an account and without an invitation, with status 403.
@@ -56,21 +51,12 @@ pub fn not_invited(language: Language, email: &str) -> Reply<NotJson> {
 
 /// The page for a person who has no account for another reason, with status 403.
 pub fn no_account(language: Language, reason: &str) -> Reply<NotJson> {
-    short_page(403, language, language.t("You have no account here"), &[reason])
+    page::reply(403, language, language.t("You have no account here"), &[reason])
 }
 
 /// The page for a token that is unknown, used or expired, with status 400.
 pub fn unknown_token(language: Language) -> Reply<NotJson> {
-    short_page(400, language, language.t("This link does not work"), &[language.t("Please log in again.")])
-}
-
-/// The page for a rate-limited client, with status 429.
-pub fn too_many_attempts(language: Language, error: &ApiError) -> Reply<NotJson> {
-    let sentence = language.t("Please wait a few minutes, and then try again.");
-    let body = Bytes::from(page::plain(language, language.t("Too many attempts"), &[sentence]));
-    let mut headers = page::headers();
-    headers.extend(error.headers().iter().cloned());
-    Reply::other(OtherReply { status: 429, content_type: HTML, headers, body })
+    page::reply(400, language, language.t("This link does not work"), &[language.t("Please log in again.")])
 }
 
 /// The page of the desktop app, which opens the person's browser and waits for its token.
