@@ -6,7 +6,7 @@ use super::connection_limits::{
 };
 use super::http2::{self, Client};
 use super::http2_frames::FrameLimit;
-use super::listeners::{Accept, Listener};
+use super::listeners::{Accept, Listener, next_connection};
 use super::redirect::Redirect;
 use super::timed_io::{OpenRequests, TimedIo, Timeouts, TrackedBody};
 use super::tls::{Tls, is_http2};
@@ -123,30 +123,23 @@ impl Connections {
         let mut open = JoinSet::new();
         loop {
             tokio::select! {
-                accepted = listener.accept() => match accepted {
-                    Ok((stream, address)) => {
-                        match self.limits.take(address) {
-                            Some(place) => {
-                                let accepted = Accepted {
-                                    service: Arc::clone(&self.service),
-                                    limits: Arc::clone(&self.limits),
-                                    peer: Peer { address, is_secure: false },
-                                    place,
-                                    stopped: stopped.clone(),
-                                };
-                                open.spawn(serve(stream, accepted));
-                            }
-                            None => refuse(&stream, address),
+                (stream, address) = next_connection(&listener, "a connection") => {
+                    match self.limits.take(address) {
+                        Some(place) => {
+                            let accepted = Accepted {
+                                service: Arc::clone(&self.service),
+                                limits: Arc::clone(&self.limits),
+                                peer: Peer { address, is_secure: false },
+                                place,
+                                stopped: stopped.clone(),
+                            };
+                            open.spawn(serve(stream, accepted));
                         }
-                        // What is ready is polled before the next one: hundreds of new ones hold up no others.
-                        yield_now().await;
+                        None => refuse(&stream, address),
                     }
-                    Err(error) => {
-                        // Most likely there are no file descriptors left, until connections end.
-                        tracing::warn!(%error, "a connection could not be accepted");
-                        tokio::time::sleep(Duration::from_millis(100)).await;
-                    }
-                },
+                    // What is ready is polled before the next one: hundreds of new ones hold up no others.
+                    yield_now().await;
+                }
                 Some(_) = open.join_next() => {}
                 _ = stopped.changed() => break,
             }

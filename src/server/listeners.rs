@@ -5,6 +5,7 @@ use std::io::{Error, ErrorKind, Result};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
 use std::str::FromStr;
+use std::time::Duration;
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 
 /// The address of a listener.
@@ -151,6 +152,20 @@ impl Accept for TcpListener {
     async fn accept(&self) -> Result<(TcpStream, IpAddr)> {
         let (stream, peer) = Self::accept(self).await?;
         Ok((stream, peer.ip()))
+    }
+}
+
+/// Waits for the next connection, and tries again after a pause if one cannot be accepted: most likely there are no file
+/// descriptors left until others end. `what` names it in the log.
+pub async fn next_connection<L: Accept>(listener: &L, what: &str) -> (L::Stream, IpAddr) {
+    loop {
+        match listener.accept().await {
+            Ok(accepted) => return accepted,
+            Err(error) => {
+                tracing::warn!(%error, "{what} could not be accepted");
+                tokio::time::sleep(Duration::from_millis(100)).await;
+            }
+        }
     }
 }
 

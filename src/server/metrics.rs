@@ -1,7 +1,7 @@
 //! `/metrics`: the figures of the server as text for Prometheus, on a listener of their own.
 
 use super::connection_limits::ConnectionLimits;
-use super::listeners::{Accept, Listener};
+use super::listeners::{Accept, Listener, next_connection};
 use crate::app::{App, Deliveries};
 use crate::domain::statistics::{Backlog, Backlogs, Statistics};
 use crate::domain::upload_quota::UploadQuota;
@@ -66,22 +66,16 @@ where
     let mut open = JoinSet::new();
     loop {
         tokio::select! {
-            accepted = listener.accept() => match accepted {
-                Ok((stream, address)) => {
-                    if let Ok(place) = Arc::clone(&places).try_acquire_owned() {
-                        let peer = Peer { address, is_secure: false };
-                        let connection = serve_connection(stream, peer, server.clone());
-                        open.spawn(async move {
-                            let _ended = tokio::time::timeout(TIMEOUT, connection).await;
-                            drop(place);
-                        });
-                    }
+            (stream, address) = next_connection(&listener, "a connection for metrics") => {
+                if let Ok(place) = Arc::clone(&places).try_acquire_owned() {
+                    let peer = Peer { address, is_secure: false };
+                    let connection = serve_connection(stream, peer, server.clone());
+                    open.spawn(async move {
+                        let _ended = tokio::time::timeout(TIMEOUT, connection).await;
+                        drop(place);
+                    });
                 }
-                Err(error) => {
-                    tracing::warn!(%error, "a connection for metrics could not be accepted");
-                    tokio::time::sleep(Duration::from_millis(100)).await;
-                }
-            },
+            }
             Some(_) = open.join_next() => {}
             _ = stopped.changed() => return,
         }

@@ -7,7 +7,7 @@ mod session;
 mod wire;
 
 use super::connection_limits::ConnectionLimits;
-use super::listeners::{Accept, Listener};
+use super::listeners::{Accept, Listener, next_connection};
 use crate::app::App;
 use crate::http::budgets::Budget;
 use crate::memory;
@@ -53,32 +53,28 @@ where
     let mut open = JoinSet::new();
     loop {
         tokio::select! {
-            accepted = listener.accept() => match accepted {
-                Ok((mut stream, address)) => match limits.take(address) {
-                    Some(place) => {
-                        let session = Session::new(Arc::clone(&shared), stream, address);
-                        let stopped = stopped.clone();
-                        open.spawn(async move {
-                            let _ended = tokio::time::timeout(SESSION_TIMEOUT, session.run(stopped)).await;
-                            drop(place);
-                        });
-                    }
-                    None => {
-                        open.spawn(async move {
-                            let refusal = stream.write_all(b"421 4.7.0 Too many connections\r\n");
-                            let _unheard = tokio::time::timeout(Duration::from_secs(1), refusal).await;
-                        });
-                    }
-                },
-                Err(error) => {
-                    tracing::warn!(%error, "a connection for mail could not be accepted");
-                    tokio::time::sleep(Duration::from_millis(100)).await;
+            (stream, address) = next_connection(&listener, "a connection for mail") => {
+                if let Some(place) = limits.take(address) {
+                    let session = Session::new(Arc::clone(&shared), stream, address);
+                    let stopped = stopped.clone();
+                    open.spawn(async move {
+                        let _ended = tokio::time::timeout(SESSION_TIMEOUT, session.run(stopped)).await;
+                        drop(place);
+                    });
+                } else {
+                    open.spawn(refuse(stream));
                 }
-            },
+            }
             Some(_) = open.join_next() => {}
             _ = stopped.changed() => break,
         }
     }
     drop(listener);
     while open.join_next().await.is_some() {}
+}
+
+/// Answers a connection that is one too many.
+async fn refuse(mut stream: impl AsyncWrite + Unpin) {
+    let refusal = stream.write_all(b"421 4.7.0 Too many connections\r\n");
+    let _unheard = tokio::time::timeout(Duration::from_secs(1), refusal).await;
 }
