@@ -19,10 +19,10 @@
 //! An account that does not exist is counted like one that does, and is known by a digest, so that long names take no
 //! memory.
 
-use super::window::{CAPACITY, MINUTE, Rule, Window, make_room, seconds};
+use super::window::{CAPACITY, MINUTE, Rule, Window, make_room};
 use crate::error::{ApiError, ApiResult};
 use crate::metrics::Count;
-use crate::types::{Clock, address_block, address_site};
+use crate::types::{Clock, address_block, address_site, fractional_seconds};
 use parking_lot::{Mutex, MutexGuard};
 use sha2::{Digest, Sha256};
 use std::collections::HashMap;
@@ -375,7 +375,7 @@ fn key_of(name: &str) -> AccountKey {
 }
 
 fn refusal(rule: Rule, rest: i64, clock: &Clock) -> ApiError {
-    ApiError::rate_limited(seconds(rest))
+    ApiError::rate_limited(fractional_seconds(rest))
         .with_header("X-RateLimit-Limit", rule.attempts.to_string())
         .with_header("X-RateLimit-Remaining", "0".to_owned())
         .with_header("X-RateLimit-Reset", (clock.seconds() + rest.div_euclid(1000)).to_string())

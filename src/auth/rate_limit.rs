@@ -2,10 +2,10 @@
 
 use super::caller::Caller;
 use super::password_attempts::PasswordAttempts;
-use super::window::{CAPACITY, MINUTE, Rule, Window, make_room, seconds};
+use super::window::{CAPACITY, MINUTE, Rule, Window, make_room};
 use crate::error::{ApiError, ApiResult};
 use crate::metrics::Count;
-use crate::types::{Clock, UserId, address_block, address_site};
+use crate::types::{Clock, UserId, address_block, address_site, fractional_seconds};
 use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -265,7 +265,7 @@ impl Usage {
         if self.count <= self.limit {
             return Ok(());
         }
-        let refusal = ApiError::rate_limited(seconds(self.rest));
+        let refusal = ApiError::rate_limited(fractional_seconds(self.rest));
         Err(self
             .headers()
             .into_iter()

@@ -18,12 +18,6 @@ pub struct Rule {
 /// The most keys of one counter.
 pub const CAPACITY: usize = 20_000;
 
-/// Converts milliseconds to seconds with a fraction, as `retry-after` has them in JSON.
-#[expect(clippy::cast_precision_loss, reason = "a few minutes in milliseconds")]
-pub fn seconds(milliseconds: i64) -> f64 {
-    milliseconds as f64 / 1000.0
-}
-
 /// A window of one key.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Window {

@@ -7,7 +7,7 @@ use crate::domain::{access, realm, rows, user_settings};
 use crate::error::ApiResult;
 use crate::events::{Audience, Event, Form, Receiver, Routed};
 use crate::store::{ExecuteCached, Tx};
-use crate::types::{SECONDS_PER_DAY, UserId};
+use crate::types::{SECONDS_PER_DAY, UserId, fractional_seconds};
 use roaring::RoaringBitmap;
 use rusqlite::{Connection, OptionalExtension, Row};
 use serde::{Deserialize, Serialize};
@@ -275,7 +275,7 @@ pub fn list(
     query: PresenceQuery,
     milliseconds: i64,
 ) -> ApiResult<PresenceList> {
-    let server_timestamp = seconds(milliseconds);
+    let server_timestamp = fractional_seconds(milliseconds);
     let days = query.history_limit_days.unwrap_or(DEFAULT_HISTORY_DAYS);
     if caller.is_visitor() || realm::settings::PRESENCE_DISABLED.get(connection)? {
         return Ok(PresenceList {
@@ -372,18 +372,12 @@ fn emit_to(tx: &mut Tx<'_>, user_id: UserId, audience: RoaringBitmap) -> ApiResu
     let routing = ModernPresences { presences: BTreeMap::from([(user_id, presence.modern())]) };
     let event = PresenceChanged {
         user_id,
-        server_timestamp: seconds(tx.now() * 1000),
+        server_timestamp: fractional_seconds(tx.now() * 1000),
         presence: LegacyPresence { aggregated: None, website: presence.legacy_website() },
         email: presence.email,
     };
     tx.emit_unlogged(Routed { event, routing }, Audience::set(audience));
     Ok(())
-}
-
-/// Milliseconds as the fraction that the interface wants.
-#[expect(clippy::cast_precision_loss, reason = "a time in milliseconds fits in the 53 bits")]
-fn seconds(milliseconds: i64) -> f64 {
-    milliseconds as f64 / 1000.0
 }
 
 const COLUMNS: &str =

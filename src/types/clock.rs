@@ -18,6 +18,12 @@ pub fn whole_seconds(seconds: f64) -> Option<i64> {
     (!seconds.is_nan() && (0..=LAST_SECOND).contains(&whole)).then_some(whole)
 }
 
+/// Converts milliseconds to seconds with a fraction.
+#[expect(clippy::cast_precision_loss, reason = "times in milliseconds fit in the 53 bits")]
+pub fn fractional_seconds(milliseconds: i64) -> f64 {
+    milliseconds as f64 / 1000.0
+}
+
 /// A time in UNIX seconds as one that can be written for people. Times beyond all calendars are the epoch.
 pub fn timestamp(seconds: i64) -> Timestamp {
     Timestamp::from_second(seconds).unwrap_or_default()
