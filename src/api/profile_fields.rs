@@ -69,12 +69,8 @@ pub struct CreateParams {
     #[serde(default)]
     required: bool,
     /// True, the default, if people may change their own value. Administrators always may.
-    #[serde(default = "default_true")]
+    #[serde(default = "crate::types::default_true")]
     editable_by_user: bool,
-}
-
-fn default_true() -> bool {
-    true
 }
 
 /// The reply to `POST /realm/profile_fields`.

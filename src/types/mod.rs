@@ -61,3 +61,8 @@ pub fn distinct<T: Ord>(mut list: Vec<T>) -> Vec<T> {
     list.dedup();
     list
 }
+
+/// The default of members that are true unless they are given: `#[serde(default = "crate::types::default_true")]`.
+pub fn default_true() -> bool {
+    true
+}

@@ -44,12 +44,8 @@ pub struct SendParams {
     /// ones to which the caller may subscribe others.
     stream_ids: Vec<StreamId>,
     /// True, the default, to notify the inviter when an invited person joins.
-    #[serde(default = "default_true")]
+    #[serde(default = "crate::types::default_true")]
     notify_referrer_on_join: bool,
-}
-
-fn default_true() -> bool {
-    true
 }
 
 /// `POST /invites`: invites people by email. If some have accounts already, the others are invited and the response is

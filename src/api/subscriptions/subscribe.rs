@@ -45,13 +45,13 @@ pub struct SubscribeParams {
     principals: Option<Principals>,
     /// True, the default, if the request fails when the caller may not subscribe the users to one of the channels. If
     /// false, such channels are returned in `unauthorized`.
-    #[serde(default = "default_true")]
+    #[serde(default = "crate::types::default_true")]
     authorization_errors_fatal: bool,
     /// True if the notification bot announces new channels. False by default.
     #[serde(default)]
     announce: bool,
     /// True, the default, if the notification bot informs users who were subscribed by others (feature level 397).
-    #[serde(default = "default_true")]
+    #[serde(default = "crate::types::default_true")]
     send_new_subscription_messages: bool,
 }
 
@@ -65,10 +65,6 @@ impl Default for SubscribeParams {
             send_new_subscription_messages: true,
         }
     }
-}
-
-fn default_true() -> bool {
-    true
 }
 
 /// The reply to `POST /users/me/subscriptions`.

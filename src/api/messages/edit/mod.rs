@@ -59,12 +59,8 @@ pub struct EditParams {
     #[serde(default)]
     send_notification_to_old_thread: bool,
     /// True if the notification bot posts a notice in the new topic. True by default.
-    #[serde(default = "yes")]
+    #[serde(default = "crate::types::default_true")]
     send_notification_to_new_thread: bool,
-}
-
-fn yes() -> bool {
-    true
 }
 
 /// The reply to `PATCH /messages/{message_id}`.

@@ -39,7 +39,7 @@ pub struct UserLine {
     /// The role; `member` if absent.
     pub role: Option<String>,
     /// False for deactivated accounts.
-    #[serde(default = "yes", deserialize_with = "yes_if_null")]
+    #[serde(default = "crate::types::default_true", deserialize_with = "true_if_null")]
     pub active: bool,
     #[serde(default, deserialize_with = "nullable")]
     pub bot: bool,
@@ -68,7 +68,7 @@ pub struct ChannelLine {
     #[serde(default, deserialize_with = "nullable")]
     pub private: bool,
     /// False if new subscribers of a private channel cannot read earlier messages.
-    #[serde(default = "yes", deserialize_with = "yes_if_null")]
+    #[serde(default = "crate::types::default_true", deserialize_with = "true_if_null")]
     pub shared_history: bool,
     #[serde(default, deserialize_with = "nullable")]
     pub archived: bool,
@@ -169,10 +169,6 @@ impl<'de> Deserialize<'de> for Date {
     }
 }
 
-fn yes() -> bool {
-    true
-}
-
-fn yes_if_null<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
+fn true_if_null<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
     Ok(Option::deserialize(deserializer)?.unwrap_or(true))
 }

@@ -62,7 +62,7 @@ pub struct User {
     pub full_name: String,
     #[serde(default = "member")]
     pub role: i64,
-    #[serde(default = "yes")]
+    #[serde(default = "crate::types::default_true")]
     pub is_active: bool,
     #[serde(default)]
     pub is_bot: bool,
@@ -164,7 +164,7 @@ pub struct Stream {
     pub rendered_description: Option<String>,
     #[serde(default)]
     pub invite_only: bool,
-    #[serde(default = "yes")]
+    #[serde(default = "crate::types::default_true")]
     pub history_public_to_subscribers: bool,
     #[serde(default)]
     pub is_web_public: bool,
@@ -219,7 +219,7 @@ pub struct Huddle {
 pub struct Subscription {
     pub user_profile: Id,
     pub recipient: Id,
-    #[serde(default = "yes")]
+    #[serde(default = "crate::types::default_true")]
     pub active: bool,
     #[serde(default)]
     pub is_muted: bool,
@@ -400,7 +400,7 @@ pub struct ProfileFieldRow {
     pub display_in_profile_summary: bool,
     #[serde(default)]
     pub required: bool,
-    #[serde(default = "yes")]
+    #[serde(default = "crate::types::default_true")]
     pub editable_by_user: bool,
     pub field_type: i64,
     #[serde(default)]
@@ -529,10 +529,6 @@ pub struct FileRecord {
     pub s3_path: Option<String>,
     pub user_profile_id: Option<Id>,
     pub file_name: Option<String>,
-}
-
-fn yes() -> bool {
-    true
 }
 
 fn one() -> i64 {
