@@ -1,5 +1,6 @@
 //! Messages of git forges: the sentences that GitHub, GitLab, Gitea and Forgejo share.
 
+use super::payload::{Payload, Refusal};
 use super::text::{code, label, link, quote, sentence, short_id, start};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -23,6 +24,18 @@ pub struct Commit<'a> {
     pub url: &'a str,
     /// The whole message, of which the first line is shown.
     pub message: &'a str,
+}
+
+impl<'a> Commit<'a> {
+    /// Reads a commit of a payload. `authors` are the paths at which its author may have a name.
+    pub fn read(commit: Payload<'a>, authors: &[&str]) -> Result<Self, Refusal> {
+        Ok(Self {
+            author: commit.first_text(authors).unwrap_or(NO_NAME),
+            id: commit.text("/id")?,
+            url: commit.text("/url")?,
+            message: commit.text("/message")?,
+        })
+    }
 }
 
 /// A push to a branch.

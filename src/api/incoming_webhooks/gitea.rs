@@ -139,15 +139,8 @@ fn user(payload: Payload<'_>) -> Result<&str, Refusal> {
 }
 
 fn push(payload: Payload<'_>, branch: &str) -> Result<String, Refusal> {
-    let commits = payload.find_list("/commits").map(|commit| {
-        let names = ["/author/username", "/author/name", "/author/email"];
-        Ok(Commit {
-            author: commit.first_text(&names).unwrap_or(git::NO_NAME),
-            id: commit.text("/id")?,
-            url: commit.text("/url")?,
-            message: commit.text("/message")?,
-        })
-    });
+    let authors = ["/author/username", "/author/name", "/author/email"];
+    let commits = payload.find_list("/commits").map(|commit| Commit::read(commit, &authors));
     let commits: Vec<Commit<'_>> = commits.collect::<Result<_, Refusal>>()?;
     let total = payload.integer("/total_commits").ok().and_then(|total| usize::try_from(total).ok());
     let push = Push {

@@ -221,14 +221,8 @@ fn account(account: Option<Payload<'_>>) -> String {
 }
 
 fn push(payload: Payload<'_>) -> Result<String, Refusal> {
-    let commits = payload.list("/commits")?.map(|commit| {
-        Ok(Commit {
-            author: commit.first_text(&["/author/username", "/author/name"]).unwrap_or(git::NO_NAME),
-            id: commit.text("/id")?,
-            url: commit.text("/url")?,
-            message: commit.text("/message")?,
-        })
-    });
+    let authors = ["/author/username", "/author/name"];
+    let commits = payload.list("/commits")?.map(|commit| Commit::read(commit, &authors));
     let commits: Vec<Commit<'_>> = commits.collect::<Result<_, Refusal>>()?;
     let push = Push {
         user: sender(payload),

@@ -222,14 +222,8 @@ fn push(payload: Payload<'_>) -> Result<String, Refusal> {
     let home = payload.text("/project/web_url")?;
     let compare = format!("{home}/-/compare/{before}...{after}");
     let tree = format!("{home}/-/tree/{}", in_path(branch));
-    let commits = payload.list("/commits")?.map(|commit| {
-        Ok(Commit {
-            author: commit.first_text(&["/author/name", "/author/email"]).unwrap_or(git::NO_NAME),
-            id: commit.text("/id")?,
-            url: commit.text("/url")?,
-            message: commit.text("/message")?,
-        })
-    });
+    let authors = ["/author/name", "/author/email"];
+    let commits = payload.list("/commits")?.map(|commit| Commit::read(commit, &authors));
     let commits: Vec<Commit<'_>> = commits.collect::<Result<_, Refusal>>()?;
     let total = payload.integer("/total_commits_count").ok().and_then(|total| usize::try_from(total).ok());
     let push = Push {
