@@ -60,10 +60,7 @@ pub fn sonarr(payload: Payload<'_>, _options: &Options<'_>) -> PostsResult {
         "Rename" => format!("{title} episodes have been renamed."),
         "SeriesAdd" => format!("{title} has been added."),
         "SeriesDelete" => format!("{title} has been deleted."),
-        "Grab" => {
-            let quality = quality("", payload, "/release/quality");
-            format!("{} been grabbed{quality}.", episodes("A release of"))
-        }
+        "Grab" => format!("{} been grabbed{}.", episodes("A release of"), quality(payload)),
         "EpisodeFileDelete" if payload.find_text("/deleteReason") == Some("upgrade") => {
             format!("{} been deleted due to quality upgrade.", episodes("A file of"))
         }
@@ -136,8 +133,9 @@ fn reason(status: Payload<'_>) -> String {
     start(&parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(": "))
 }
 
-fn quality(before: &str, payload: Payload<'_>, path: &str) -> String {
-    payload.find_text(path).map(|quality| format!("{before} ({})", label(quality))).unwrap_or_default()
+/// The quality of a release, in brackets.
+fn quality(payload: Payload<'_>) -> String {
+    payload.find_text("/release/quality").map(|quality| format!(" ({})", label(quality))).unwrap_or_default()
 }
 
 fn from_to(old: Option<&str>, new: Option<&str>) -> String {
@@ -166,7 +164,7 @@ pub fn radarr(payload: Payload<'_>, _options: &Options<'_>) -> PostsResult {
     let movie = payload.text("/movie/title")?;
     let title = label(movie);
     let content = match event {
-        "Grab" => format!("The movie {title} has been grabbed{}.", quality("", payload, "/release/quality")),
+        "Grab" => format!("The movie {title} has been grabbed{}.", quality(payload)),
         "Download" if payload.is_true("/isUpgrade") => {
             let (old, new) =
                 (payload.find_text("/deletedFiles/0/quality"), payload.find_text("/movieFile/quality"));
