@@ -316,15 +316,14 @@ pub fn text_content(nodes: &[Node]) -> String {
 /// Serializes blocks, with the line ends of the published server.
 pub fn write_blocks(blocks: &[Node]) -> String {
     let mut output = String::new();
-    write_nodes(blocks, true, &mut output);
+    write_lines(blocks, &mut output);
     output
 }
 
-/// `on_lines`: a line end separates the nodes.
-fn write_nodes(nodes: &[Node], on_lines: bool, output: &mut String) {
+/// Writes nodes with a line end between them. None follows a preview.
+fn write_lines(nodes: &[Node], output: &mut String) {
     for (index, node) in nodes.iter().enumerate() {
-        // No separator follows a preview.
-        if on_lines && index > 0 && !is_preview(&nodes[index - 1]) {
+        if index > 0 && !is_preview(&nodes[index - 1]) {
             output.push('\n');
         }
         write_node(node, false, output);
@@ -381,13 +380,13 @@ fn write_element(element: &Element, in_plain_code: bool, output: &mut String) {
         | Tag::TableBody
         | Tag::TableRow => {
             output.push('\n');
-            write_nodes(&element.children, true, output);
+            write_lines(&element.children, output);
             output.push('\n');
         }
         Tag::ListItem => write_list_item(&element.children, output),
         Tag::Division if element.has_class("spoiler-header") || element.has_class("spoiler-content") => {
             output.push('\n');
-            write_nodes(&element.children, true, output);
+            write_lines(&element.children, output);
             if !element.children.is_empty() {
                 output.push('\n');
             }
