@@ -263,11 +263,11 @@ mod permissions {
                 let what = format!("{file} belongs to user {own}, and the database to user {owner}");
                 findings.problem("permissions", what, format!("run `chown {owner} {file}`"));
             }
-            check_private("permissions", &file, &metadata, findings);
+            check_private(&file, &metadata, findings);
         }
         for secret in secrets(path, serve) {
             if let Ok(metadata) = std::fs::metadata(&secret) {
-                check_private("permissions", &secret, &metadata, findings);
+                check_private(&secret, &metadata, findings);
             }
         }
         if let Ok(metadata) = std::fs::metadata(folder) {
@@ -329,12 +329,12 @@ mod permissions {
         secrets
     }
 
-    fn check_private(check: &'static str, file: &Path, metadata: &Metadata, findings: &mut Findings) {
+    fn check_private(file: &Path, metadata: &Metadata, findings: &mut Findings) {
         if metadata.mode() & OTHERS == 0 {
             return;
         }
         let verb = if metadata.mode() & WRITE == 0 { "read" } else { "change" };
         let what = format!("all users of this machine can {verb} {}", file.display());
-        findings.problem(check, what, format!("run `chmod o-rwx {}`", file.display()));
+        findings.problem("permissions", what, format!("run `chmod o-rwx {}`", file.display()));
     }
 }
