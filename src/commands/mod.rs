@@ -224,6 +224,21 @@ pub struct CreatedUser {
     pub is_without_password: bool,
 }
 
+impl CreatedUser {
+    /// A new user with their first API key.
+    pub fn new(user: UserRow, api_key: String) -> Self {
+        Self {
+            user_id: user.user_id,
+            is_bot: user.is_bot(),
+            email: user.email,
+            full_name: user.full_name,
+            role: user.role,
+            api_key,
+            is_without_password: false,
+        }
+    }
+}
+
 /// The response to [`Command::CreatePasswordLinks`].
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct PasswordLinks {
@@ -371,15 +386,8 @@ fn create_user(tx: &mut Tx<'_>, mut new: NewUser) -> ApiResult<CreatedUser> {
         let api_key = keys::mint(tx, user.user_id, "command line")?;
         (user, api_key)
     };
-    Ok(CreatedUser {
-        user_id: user.user_id,
-        email: user.email,
-        full_name: user.full_name,
-        role: new.role,
-        is_bot,
-        api_key,
-        is_without_password: !is_bot && !has_passwords,
-    })
+    let is_without_password = !is_bot && !has_passwords;
+    Ok(CreatedUser { is_without_password, ..CreatedUser::new(user, api_key) })
 }
 
 fn execute(

@@ -52,7 +52,6 @@ use teamchat::commands::{Command, CreatedUser};
 use teamchat::domain::accounts::create::NewUser;
 use teamchat::domain::bots::NewBotRow;
 use teamchat::domain::realm::DUMMY_DOMAIN;
-use teamchat::domain::rows::user::UserRow;
 use teamchat::domain::users::passwords;
 use teamchat::domain::{accounts, keys};
 use teamchat::events;
@@ -358,16 +357,7 @@ impl TestServer {
                 let new = NewUser { email, full_name, role: Role::Member, bot: None, password_hash: None };
                 let user = accounts::create::create(tx, &new)?;
                 let api_key = keys::mint(tx, user.user_id, "command line")?;
-                let UserRow { user_id, email, full_name, role, .. } = user;
-                Ok(CreatedUser {
-                    user_id,
-                    is_bot: false,
-                    email,
-                    full_name,
-                    role,
-                    api_key,
-                    is_without_password: false,
-                })
+                Ok(CreatedUser::new(user, api_key))
             };
             (0..count).map(one).collect()
         };
@@ -400,15 +390,7 @@ impl TestServer {
                 let api_key = keys::mint(tx, user.user_id, "command line")?;
                 (user, api_key)
             };
-            Ok(CreatedUser {
-                user_id: user.user_id,
-                is_bot: user.is_bot(),
-                email: user.email,
-                full_name: user.full_name,
-                role: user.role,
-                api_key,
-                is_without_password: false,
-            })
+            Ok(CreatedUser::new(user, api_key))
         };
         Client::new(Arc::clone(&self.endpoint), self.app().writer.run(job).await.unwrap())
     }
