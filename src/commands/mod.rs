@@ -17,7 +17,7 @@ pub use crate::commands::mail::{send_now, test_letter};
 use crate::commands::operator::as_operator;
 pub use crate::commands::purge::{Place, Purge, Purged};
 pub use crate::commands::status::{CERTIFICATE_END, DeliveryStatus, LARGE_LOG, LOW_DISK, Status};
-use crate::commands::user::{find_bot_owner, find_user, is_only_owner};
+use crate::commands::user::{check_is_not_only_owner, find_bot_owner, find_user};
 pub use crate::commands::webhook_bot::CreatedWebhookBot;
 use crate::commands::webhook_bot::{WebhookBot, create_webhook_bot};
 pub use crate::commands::work::Work;
@@ -295,11 +295,7 @@ pub async fn run(app: &App, command: Command) -> ApiResult<Value> {
             to_json(read.await)
         }
         Command::Purge(purge) => {
-            let email = purge.email.clone();
-            let user_id = app
-                .readers
-                .read(move |snapshot| find_user(snapshot, &email).map(|user| user.user_id))
-                .await?;
+            let user_id = user::find_user_id(app, &purge.email).await?;
             to_json(purge.run(app, user_id).await)
         }
         Command::DeactivateInvited { email, dry_run } => {
@@ -365,10 +361,8 @@ fn set_role(tx: &mut Tx<'_>, user: &UserRow, role: Role) -> ApiResult<()> {
     if user.is_bot() {
         bots::rules::check_role(tx, role, user.bot_owner_id)?;
     }
-    if is_only_owner(tx, user)? {
-        let msg = "The owner permission cannot be removed from the only organization owner.";
-        return Err(ApiError::bad_request(msg));
-    }
+    let refusal = "The owner permission cannot be removed from the only organization owner.";
+    check_is_not_only_owner(tx, user, refusal)?;
     accounts::role::change(tx, user, role, Actor::Operator)
 }
 

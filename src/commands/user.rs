@@ -12,7 +12,7 @@ use crate::domain::users::{emails, names};
 use crate::domain::{accounts, bots, logins, rows, users};
 use crate::http::{ApiError, ApiResult};
 use crate::store::Tx;
-use crate::types::Role;
+use crate::types::{Role, UserId};
 use rusqlite::Connection;
 use serde_json::{Value, json};
 
@@ -36,17 +36,13 @@ pub(super) fn set_email(tx: &mut Tx<'_>, email: &str, new_email: &str) -> ApiRes
 
 /// Deletes an account with its personal texts, and ends its event queues. Returns the counts of the content that stays.
 pub(super) async fn delete(app: &App, email: String) -> ApiResult<Value> {
-    let named = email.clone();
-    let user_id =
-        app.readers.read(move |snapshot| find_user(snapshot, &named).map(|user| user.user_id)).await?;
+    let user_id = find_user_id(app, &email).await?;
     let kinds = vec![Kind::Messages, Kind::Files, Kind::Channels, Kind::Emoji, Kind::Groups];
     let counting = Purge { email: email.clone(), kinds, invited: false, place: None };
     let kept = counting.run(app, user_id).await?.counts;
-    let choose = move |tx: &Tx<'_>| {
+    let choose = move |tx: &Tx<'_>| -> ApiResult<Option<UserRow>> {
         let user = find_user(tx, &email)?;
-        if is_only_owner(tx, &user)? {
-            return Err(ApiError::bad_request("Cannot delete the only organization owner"));
-        }
+        check_is_not_only_owner(tx, &user, "Cannot delete the only organization owner")?;
         Ok(Some(user))
     };
     let end = |tx: &mut Tx<'_>, user: &UserRow| {
@@ -91,11 +87,9 @@ pub(super) async fn deactivate_invited(app: &App, email: String, dry_run: bool) 
 
 /// Deactivates a user and their bots. Returns false if the user was deactivated before.
 pub(super) async fn deactivate(app: &App, email: String) -> ApiResult<bool> {
-    let choose = move |tx: &Tx<'_>| {
+    let choose = move |tx: &Tx<'_>| -> ApiResult<Option<UserRow>> {
         let user = find_user(tx, &email)?;
-        if is_only_owner(tx, &user)? {
-            return Err(ApiError::bad_request("Cannot deactivate the only organization owner"));
-        }
+        check_is_not_only_owner(tx, &user, "Cannot deactivate the only organization owner")?;
         Ok(Some(user).filter(|user| user.is_active))
     };
     let run_first = |job| run_as_operator(app, job);
@@ -106,8 +100,14 @@ async fn run_as_operator(app: &App, job: Job) -> ApiResult<Part> {
     app.writer.run(move |tx: &mut Tx<'_>| as_operator(tx, job)).await
 }
 
-pub(super) fn is_only_owner(tx: &Tx<'_>, user: &UserRow) -> ApiResult<bool> {
-    Ok(user.role == Role::Owner && user.is_active && !user.is_bot() && users::count_people(tx)?.1 == 1)
+/// Refuses with this text if a user is the only active owner of the organization.
+pub(super) fn check_is_not_only_owner(tx: &Tx<'_>, user: &UserRow, refusal: &'static str) -> ApiResult<()> {
+    if users::is_only_owner(tx, user)? { Err(ApiError::bad_request(refusal)) } else { Ok(()) }
+}
+
+/// The id of the account with this email.
+pub(super) async fn find_user_id(app: &App, email: &str) -> ApiResult<UserId> {
+    app.readers.read(|snapshot| find_user(snapshot, email).map(|user| user.user_id)).await
 }
 
 pub(super) fn find_user(connection: &Connection, email: &str) -> ApiResult<UserRow> {

@@ -67,8 +67,7 @@ fn apply(
     if let Some(wanted) = params.role
         && wanted != user.role
     {
-        let is_only_owner = user.role == Role::Owner && user.is_active && users::count_people(tx)?.1 == 1;
-        users::rules::check_role(caller.role, user.role, wanted, is_only_owner && !user.is_bot())?;
+        users::rules::check_role(caller.role, user.role, wanted, users::is_only_owner(tx, &user)?)?;
         if user.is_bot() {
             bots::rules::check_role(tx, wanted, user.bot_owner_id)?;
         }

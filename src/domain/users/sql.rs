@@ -136,6 +136,11 @@ pub fn count_people(connection: &Connection) -> rusqlite::Result<(i64, i64)> {
         .query_row([Role::Owner], |row| Ok((row.get(0)?, row.get(1)?)))
 }
 
+/// True if a user is the only active owner of the organization.
+pub fn is_only_owner(connection: &Connection, user: &UserRow) -> rusqlite::Result<bool> {
+    Ok(user.role == Role::Owner && user.is_active && !user.is_bot() && count_people(connection)?.1 == 1)
+}
+
 /// Sets a user's display name.
 pub fn set_full_name(connection: &Connection, user_id: UserId, full_name: &str) -> rusqlite::Result<()> {
     connection.execute_cached("UPDATE user SET full_name = ?2 WHERE user_id = ?1", (user_id, full_name))?;
