@@ -2,7 +2,8 @@
 //! arrives.
 
 use super::connection_limits::{
-    ConnectionLimits, HEAD_LIMIT, Heads, LINGER_STEP, NEW_LINGER, Place, raise_descriptor_limit,
+    ConnectionLimits, HEAD_LIMIT, Heads, LINGER_STEP, NEW_LINGER, Place, TOO_MANY_CONNECTIONS,
+    raise_descriptor_limit,
 };
 use super::http2::{self, Client};
 use super::http2_frames::FrameLimit;
@@ -194,7 +195,7 @@ impl Stream for tokio::net::UnixStream {
 /// Sends a client the error for too many connections. The few bytes fit into the buffer of a new connection.
 fn refuse(stream: &impl Stream, peer: IpAddr) {
     tracing::debug!(address = %peer, "a connection was refused: too many are open");
-    stream.write_now(&write_error(503, "There are too many connections. Please try again in a moment."));
+    stream.write_now(&write_error(503, TOO_MANY_CONNECTIONS));
 }
 
 /// Serves a connection that begins with a TLS handshake, or with a request over plain HTTP. What follows is boxed: it is

@@ -33,6 +33,9 @@ const MEMORY_EACH: u64 = 64 * 1024;
 /// The file descriptors that are left for the database and for outgoing connections.
 const OTHER_DESCRIPTORS: usize = 128;
 
+/// The error for a client with too many connections, or with too many requests over HTTP/2.
+pub const TOO_MANY_CONNECTIONS: &str = "There are too many connections. Please try again in a moment.";
+
 /// The limits and the open connections.
 pub struct ConnectionLimits {
     total: usize,

@@ -5,7 +5,9 @@
 //! that cancels many requests loses its connection.
 //! The h2 crate limits headers, CONTINUATION frames, and its own replies to control frames.
 
-use super::connection_limits::{ConnectionLimits, HEAD_LIMIT, Heads, LINGER_STEP, NEW_LINGER, Place};
+use super::connection_limits::{
+    ConnectionLimits, HEAD_LIMIT, Heads, LINGER_STEP, NEW_LINGER, Place, TOO_MANY_CONNECTIONS,
+};
 use crate::http::{ApiError, HEAD_TOO_LARGE, ResponseBody, error_response};
 use bytes::Bytes;
 use hyper::body::{Body, Frame, Incoming, SizeHint};
@@ -98,7 +100,7 @@ where
         let place =
             if of_service.open() > 1 { client.limits.take(client.address).map(Some) } else { Some(None) };
         let kept = match place {
-            None => Err(too_many()),
+            None => Err(ApiError::new(503, "SERVICE_UNAVAILABLE", TOO_MANY_CONNECTIONS)),
             Some(_) => normalize(&mut request).and_then(|()| client.keep_head(request.headers())),
         };
         let responded = kept.map(|heads| (respond(request), heads));
@@ -164,11 +166,6 @@ where
             },
         }
     }
-}
-
-fn too_many() -> ApiError {
-    let msg = "There are too many connections. Please try again in a moment.";
-    ApiError::new(503, "SERVICE_UNAVAILABLE", msg)
 }
 
 /// Makes a request look as over HTTP/1.1: one `Host`, one `Cookie`, and headers that are not too large.
