@@ -1,6 +1,8 @@
 //! Counts and sizes of the database, for metrics and `teamchat status`.
 
 use crate::domain::mail::Kind;
+use crate::domain::messages;
+use crate::domain::space::Space;
 use crate::error::ApiResult;
 use crate::types::SECONDS_PER_DAY;
 use rusqlite::{Connection, OptionalExtension};
@@ -43,14 +45,12 @@ impl Statistics {
             people,
             bots,
             channels: one("SELECT count(*) FROM stream WHERE NOT is_archived")?,
-            newest_message_id: one("SELECT coalesce(max(id), 0) FROM message")?,
+            newest_message_id: messages::newest_id(connection)?.0,
             upload_bytes: one("SELECT space_used FROM upload_state")?,
             log_events: one(
                 "SELECT coalesce((SELECT max(id) FROM event) - (SELECT min(id) FROM event) + 1, 0)",
             )?,
-            unused_bytes: one(
-                "SELECT freelist_count * page_size FROM pragma_freelist_count, pragma_page_size",
-            )?,
+            unused_bytes: Space::of(connection)?.free,
         })
     }
 }
@@ -161,8 +161,7 @@ impl Sizes {
             let table: String = row.get(0)?;
             *sizes.part(&table) += row.get::<_, i64>(1)?;
         }
-        let unused = "SELECT freelist_count * page_size FROM pragma_freelist_count, pragma_page_size";
-        sizes.unused = connection.query_row(unused, [], |row| row.get(0))?;
+        sizes.unused = Space::of(connection)?.free;
         Ok(sizes)
     }
 
