@@ -19,6 +19,7 @@ use crate::moving::import::report::Differences;
 use crate::store::{ExecuteCached, Tx};
 use crate::types::{ClientId, MessageId, RecipientId, StreamId, Topic, TopicId};
 use roaring::RoaringBitmap;
+use rusqlite::Connection;
 use std::collections::HashMap;
 use std::sync::Arc;
 use teamchat_markdown::Rendered;
@@ -184,22 +185,53 @@ fn fenced(content: &str) -> String {
     framed("text", content, 10_000)
 }
 
+/// Inserts a batch of messages, with everything that belongs to them.
 pub fn insert_all(tx: &mut Tx<'_>, batch: &[ReadyMessage]) -> ImportResult<()> {
-    let mut topics = HashMap::new();
-    let mut links = HashMap::new();
+    let mut topics = Topics::default();
     for message in batch {
-        insert(tx, message, &mut topics, &mut links)?;
+        insert(tx, message, &mut topics)?;
     }
     Ok(())
 }
 
-fn insert(
-    tx: &mut Tx<'_>,
-    ReadyMessage { message, rendered, .. }: &ReadyMessage,
-    topics: &mut HashMap<(StreamId, String), TopicId>,
-    links: &mut HashMap<String, Option<String>>,
-) -> ImportResult<()> {
-    let id = MessageId::from(message.id);
+/// The topics of a batch.
+#[derive(Default)]
+struct Topics {
+    /// Rows, by channel and key.
+    rows: HashMap<(StreamId, String), TopicId>,
+    /// The links in each topic, as JSON.
+    links: HashMap<String, Option<String>>,
+}
+
+impl Topics {
+    /// The row of a message's topic, which is created if there is none, and the links in the topic, as JSON. Direct messages
+    /// have neither.
+    fn of(
+        &mut self,
+        connection: &Connection,
+        message: &NewMessage,
+    ) -> ImportResult<(Option<TopicId>, Option<String>)> {
+        let Some(stream_id) = message.stream else { return Ok((None, None)) };
+        let key = (stream_id, Topic::stored(message.topic.clone()).key());
+        let topic_id = match self.rows.get(&key) {
+            Some(known) => *known,
+            None => {
+                let topic_id = topic_sql::topic_or_new(connection, stream_id, &key.1)?;
+                self.rows.insert(key, topic_id);
+                topic_id
+            }
+        };
+        if !self.links.contains_key(&message.topic) {
+            let found = topic_links(connection, &message.topic)?;
+            let found = if found.is_empty() { None } else { Some(json(&found)?) };
+            self.links.insert(message.topic.clone(), found);
+        }
+        Ok((Some(topic_id), self.links.get(&message.topic).cloned().flatten()))
+    }
+}
+
+/// The attributes of a message: those that follow from its text, unless the archive says otherwise, and those of its data.
+fn attributes(message: &NewMessage, rendered: &Rendered, has_widget: bool, has_topic_links: bool) -> i64 {
     let has_files = message.had_files || !message.attachments.is_empty();
     let mut attributes = attributes_of(rendered, message.stream.is_some(), has_files);
     if let Some((stream, topic)) = message.wildcards {
@@ -212,35 +244,26 @@ fn insert(
             attributes = if has { attributes | bit } else { attributes & !bit };
         }
     }
-    let widget = Widget::of(&message.content);
-    let mut topic_id = None;
-    let mut links_of_topic = None;
-    if let Some(stream_id) = message.stream {
-        let key = (stream_id, Topic::stored(message.topic.clone()).key());
-        topic_id = Some(match topics.get(&key) {
-            Some(known) => *known,
-            None => {
-                let topic_id = topic_sql::topic_or_new(tx, stream_id, &key.1)?;
-                topics.insert(key, topic_id);
-                topic_id
-            }
-        });
-        if !links.contains_key(&message.topic) {
-            let found = topic_links(tx, &message.topic)?;
-            let found = if found.is_empty() { None } else { Some(json(&found)?) };
-            links.insert(message.topic.clone(), found);
-        }
-        links_of_topic = links.get(&message.topic).cloned().flatten();
-    }
     for (set, bits) in [
-        (widget.is_some(), attribute::HAS_SUBMESSAGE),
-        (links_of_topic.is_some(), attribute::HAS_TOPIC_LINKS),
+        (has_widget, attribute::HAS_SUBMESSAGE),
+        (has_topic_links, attribute::HAS_TOPIC_LINKS),
         (!message.reactions.is_empty(), attribute::HAS_REACTION),
         (!message.edits.is_empty(), attribute::IS_EDITED),
         (message.is_resolve_notice, attribute::IS_RESOLVE_NOTICE),
     ] {
         attributes |= if set { bits } else { 0 };
     }
+    attributes
+}
+
+fn insert(
+    tx: &mut Tx<'_>,
+    ReadyMessage { message, rendered, .. }: &ReadyMessage,
+    topics: &mut Topics,
+) -> ImportResult<()> {
+    let id = MessageId::from(message.id);
+    let widget = Widget::of(&message.content);
+    let (topic_id, topic_links) = topics.of(tx, message)?;
     tx.execute_cached(
         "INSERT INTO message (id, recipient_id, topic_id, subject, sender_id, client_id, timestamp, content,
              html, rendered_version, attributes, last_edit_timestamp, last_moved_timestamp)
@@ -256,13 +279,13 @@ fn insert(
             &message.content,
             messages::stored_html(&message.content, &rendered.html),
             RENDERED_VERSION,
-            attributes,
+            attributes(message, rendered, widget.is_some(), topic_links.is_some()),
             message.last_edit,
             message.last_moved,
         ),
     )?;
     search::index::add_at_once(tx, id);
-    if let Some(links) = links_of_topic {
+    if let Some(links) = topic_links {
         messages::put_topic_links(tx, id, &links)?;
     }
     if let Some(widget) = widget {
