@@ -203,7 +203,7 @@ pub fn import(
         conversations: HashMap::new(),
         topics: vec![TOPIC.to_owned()],
     };
-    export.read_people(progress)?;
+    export.read(progress)?;
     export.read_posts(progress)?;
     export.importer.finish()
 }
@@ -230,7 +230,8 @@ struct Export<'a> {
 }
 
 impl Export<'_> {
-    fn read_people(&mut self, progress: &Progress) -> ImportResult<()> {
+    /// Reads the file once: adds everything but posts, and finds the places of these.
+    fn read(&mut self, progress: &Progress) -> ImportResult<()> {
         let (mut channels, mut users, mut bots, mut emoji) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         let mut others: BTreeMap<String, u64> = BTreeMap::new();
         json::read_lines(self.path, self.name, progress, |position, text| {
@@ -290,6 +291,16 @@ impl Export<'_> {
                 *name = mention;
             }
         }
+        self.add_channels(channels, members)?;
+        self.add_emoji(emoji)
+    }
+
+    /// Adds channels from their lines. `members` are the subscribers of each, by team and name.
+    fn add_channels(
+        &mut self,
+        channels: Vec<(usize, Channel)>,
+        mut members: HashMap<(String, String), Vec<String>>,
+    ) -> ImportResult<()> {
         let mut taken = ChannelNames::default();
         for (line, channel) in channels {
             let key = (channel.team.clone(), channel.name.clone());
@@ -308,6 +319,11 @@ impl Export<'_> {
             }));
             added.map_err(|error| ImportError::at(self.name, line, error))?;
         }
+        Ok(())
+    }
+
+    /// Adds custom emoji from their lines.
+    fn add_emoji(&mut self, emoji: Vec<(usize, Emoji)>) -> ImportResult<()> {
         for (line, row) in emoji {
             let name = row.name.to_lowercase();
             let path = self.path_of_emoji(row.image);
