@@ -29,6 +29,7 @@ from hostile.attack import ATTACKS, MAX_PROCESSES, Attackers, raise_descriptors
 from hostile.client import Client, authorization, encoded, head
 from hostile.organization import World, fill
 from small import GROUPS, Group
+from year import PROGRAM
 
 GOAL = 3
 MIB = 1 << 20
@@ -353,8 +354,7 @@ def summary(results):
 
 def parse():
     flags = argparse.ArgumentParser()
-    root = pathlib.Path(__file__).resolve().parents[1]
-    flags.add_argument("--binary", default=os.environ.get("TEAMCHAT_BIN", str(root / "target/dist/teamchat")))
+    flags.add_argument("--binary", default=PROGRAM)
     flags.add_argument("--seconds", type=float, default=8, help="alone, and beside the attack")
     flags.add_argument("--memory", type=int, default=512, help="MiB")
     flags.add_argument("--no-limit", action="store_true", help="without a control group")

@@ -11,7 +11,6 @@ and their ratio. The goal is at most 2.
 
 import argparse
 import json
-import os
 import pathlib
 import sqlite3
 import statistics
@@ -20,7 +19,7 @@ import tempfile
 import threading
 import time
 
-from year import Connection, run
+from year import PROGRAM, Connection, create_people
 
 SENDERS = 4
 COPY = """
@@ -65,19 +64,13 @@ def main():
     flags.add_argument("--turns", type=int, default=3)
     flags.add_argument("--directory")
     flags = flags.parse_args()
-    root = pathlib.Path(__file__).resolve().parents[1]
-    program = os.environ.get("TEAMCHAT_BIN", str(root / "target/dist/teamchat"))
     with tempfile.TemporaryDirectory(dir=flags.directory) as folder:
-        measure(program, pathlib.Path(folder), flags)
+        measure(PROGRAM, pathlib.Path(folder), flags)
 
 
 def measure(program, folder, flags):
     db = folder / "chat.sqlite"
-    users = [
-        run(program, "user", "create", "--db", db, "--email", f"p{n}@example.com", "--full-name", f"Person {n}",
-            "--role", "owner" if n == 0 else "member", "--json")[0]
-        for n in range(SENDERS)
-    ]
+    users = create_people(program, db, SENDERS)
     server, address = serve(program, db)
     people = [Connection(address, user) for user in users]
     for person in people:

@@ -22,11 +22,12 @@ import tempfile
 import time
 import urllib.parse
 
+from year import PROGRAM, WORDS
+
 PEOPLE, CHANNELS, TOPICS, GROUPS = 120, 60, 400, 40
 PER_FILE = 1000
 START = 1_600_000_000
 SYSTEM_GROUPS = ["nobody", "owners", "administrators", "moderators", "fullmembers", "members", "everyone", "internet"]
-WORDS = [f"{a}{b}" for a in "ka lo mi ne ru sta tre vor wen zu".split() for b in "n s ter ling ver do ma pi ro ta".split()]
 EMOJI = [("tada", "1f389"), ("heart", "2764"), ("+1", "1f44d"), ("eyes", "1f440")]
 READ, STARRED, MENTIONED, PRIVATE = 1, 2, 8, 2048
 
@@ -259,15 +260,13 @@ def main():
     flags.add_argument("--directory")
     flags.add_argument("--keep", action="store_true", help="keep the archive and the database in the directory")
     flags = flags.parse_args()
-    root = pathlib.Path(__file__).resolve().parents[1]
-    program = os.environ.get("TEAMCHAT_BIN", str(root / "target/dist/teamchat"))
     if flags.directory:
         os.makedirs(flags.directory, exist_ok=True)
     if flags.keep:
-        measure(program, pathlib.Path(flags.directory), flags)
+        measure(PROGRAM, pathlib.Path(flags.directory), flags)
     else:
         with tempfile.TemporaryDirectory(dir=flags.directory) as folder:
-            measure(program, pathlib.Path(folder), flags)
+            measure(PROGRAM, pathlib.Path(folder), flags)
 
 
 def timed(command):

@@ -26,7 +26,7 @@ import threading
 import time
 import urllib.parse
 
-from year import CHANNELS, FILES, MESSAGES, PEOPLE, TOPICS, Connection, run, text
+from year import CHANNELS, FILES, MESSAGES, PEOPLE, PROGRAM, TOPICS, Connection, create_people, text
 
 HOURS, POLLS = 8, 100
 # Seconds: until the positions of new queues are saved, and of the measure: four times the interval at which heartbeats meet.
@@ -186,15 +186,13 @@ def main():
     flags = flags.parse_args()
     if os.getuid() != 0 or (flags.fsync and not shutil.which("strace")):
         sys.exit("benches/small.py needs root, and strace (on Debian: apt-get install strace)")
-    root = pathlib.Path(__file__).resolve().parents[1]
-    program = os.environ.get("TEAMCHAT_BIN", str(root / "target/dist/teamchat"))
     if flags.directory:
         os.makedirs(flags.directory, exist_ok=True)
     group = Group(flags.memory << 20, flags.speed)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("stopped"))
     try:
         with tempfile.TemporaryDirectory(dir=flags.directory) as folder:
-            measure(program, pathlib.Path(folder) / "chat.sqlite", group, flags)
+            measure(PROGRAM, pathlib.Path(folder) / "chat.sqlite", group, flags)
     except subprocess.CalledProcessError as error:
         sys.exit(f"{error}: {error.stderr}")
     finally:
@@ -213,11 +211,7 @@ def serving(program, db, group, delay):
 
 
 def measure(program, db, group, flags):
-    users = [
-        run(program, "user", "create", "--db", db, "--email", f"p{n}@example.com", "--full-name", f"Person {n}",
-            "--role", "owner" if n == 0 else "member", "--json")[0]
-        for n in range(PEOPLE)
-    ]
+    users = create_people(program, db, PEOPLE)
     print(f"a day of {PEOPLE} people in {flags.minutes:g} min; {flags.speed:g} of a core, {flags.memory} MiB, fsync +{flags.fsync:g} ms")
     with serving(program, db, group, flags.fsync) as (server, is_over):
         measure_day(server, users, group, flags.minutes * 60, is_over)

@@ -23,6 +23,9 @@ import urllib.parse
 PEOPLE, MESSAGES, FILES, CHANNELS, TOPICS = 12, 300, 10, 8, 40
 WORDS = [f"{a}{b}" for a in "ka lo mi ne ru sta tre vor wen zu".split() for b in "n s ter ling ver do ma pi ro ta".split()]
 
+# The program that is measured.
+PROGRAM = os.environ.get("TEAMCHAT_BIN", str(pathlib.Path(__file__).resolve().parents[1] / "target/dist/teamchat"))
+
 # Bytes of a file: many small ones, and few of some MiB.
 MEDIAN_FILE, SPREAD, LARGEST_FILE = 100_000, 1.2, 10 << 20
 
@@ -76,21 +79,24 @@ def main():
     flags.add_argument("--days", type=int, default=365)
     flags.add_argument("--directory")
     flags = flags.parse_args()
-    root = pathlib.Path(__file__).resolve().parents[1]
-    program = os.environ.get("TEAMCHAT_BIN", str(root / "target/dist/teamchat"))
     if flags.directory:
         os.makedirs(flags.directory, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=flags.directory) as folder:
-        simulate(program, pathlib.Path(folder), flags.days)
+        simulate(PROGRAM, pathlib.Path(folder), flags.days)
+
+
+def create_people(program, db, count):
+    """Creates people in a new database, the first as its owner."""
+    return [
+        run(program, "user", "create", "--db", db, "--email", f"p{n}@example.com", "--full-name", f"Person {n}",
+            "--role", "owner" if n == 0 else "member", "--json")[0]
+        for n in range(count)
+    ]
 
 
 def simulate(program, folder, days):
     db = folder / "chat.sqlite"
-    users = [
-        run(program, "user", "create", "--db", db, "--email", f"p{n}@example.com", "--full-name", f"Person {n}",
-            "--role", "owner" if n == 0 else "member", "--json")[0]
-        for n in range(PEOPLE)
-    ]
+    users = create_people(program, db, PEOPLE)
     server, address, control, _ = start(program, db)
     people = [Connection(address, user) for user in users]
     for person in people:
