@@ -30,7 +30,7 @@ async fn steps_to_trim(events: usize) -> usize {
         )?)
     };
     bench.writer.run(count).await.unwrap();
-    run_maintenance(&bench.hub, &bench.writer, &bench.clock).await;
+    bench.maintain().await;
     let steps = counter.load(Ordering::Relaxed);
     // The newest event stays, with its audience.
     let newest = i64::try_from(events).unwrap();
@@ -51,8 +51,7 @@ async fn a_log_is_trimmed_in_steps_that_grow_as_the_log() {
 /// Events for others are skipped, however large, and the next page begins at the end of the previous one.
 #[tokio::test]
 async fn pages_contain_wanted_events_and_their_end() {
-    let folder = tempfile::tempdir().unwrap();
-    let bench = Bench::open(&folder.path().join("events.sqlite")).await;
+    let (_folder, bench) = Bench::start().await;
     bench
         .execute(
             "WITH RECURSIVE one (number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM one WHERE number < 10)
@@ -98,7 +97,7 @@ async fn the_log_is_trimmed_in_short_jobs() {
     bench.close();
     let bench = Bench::open(&path).await;
     bench.writer.background().set_limit(Duration::ZERO);
-    run_maintenance(&bench.hub, &bench.writer, &bench.clock).await;
+    bench.maintain().await;
     let figures = bench.writer.background().figures()["event_log"];
     assert_eq!((figures.jobs, figures.steps, figures.most_steps), (19, 19, 1));
     assert_eq!(bench.value::<i64>("SELECT sum(id) FROM event"), 20, "the newest stays");

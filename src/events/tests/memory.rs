@@ -3,7 +3,7 @@
 use super::{ADA, BOB, Bench, Ping, REGISTRY, numbers};
 use crate::events::buffer::{BufferedEvent, Change, EventBuffer, ParsedEvents};
 use crate::events::log::LogRow;
-use crate::events::{Audience, QueueId, Receiver, Registration, run_maintenance};
+use crate::events::{Audience, QueueId, Receiver, Registration};
 use crate::store::{StoreError, Tx};
 use crate::types::EventId;
 use roaring::RoaringBitmap;
@@ -79,27 +79,26 @@ fn few_events_are_kept_as_values() {
 
 #[tokio::test]
 async fn unneeded_events_are_not_kept() {
-    let folder = tempfile::tempdir().unwrap();
-    let bench = Bench::open(&folder.path().join("chat.sqlite")).await;
+    let (_folder, bench) = Bench::start().await;
     let held = || bench.hub.buffered();
     bench.ping(1).await;
     bench.broadcast(2).await;
-    assert_eq!(held(), 0, "nobody has a queue");
+    assert_eq!(held(), 0, "there are no queues");
     let queue = bench.register(ADA, Registration::default()).await;
     let of_bob = |tx: &mut Tx<'_>| -> Result<(), StoreError> {
         tx.emit(Ping { number: 3 }, Audience::user(BOB));
         Ok(())
     };
     bench.writer.run(of_bob).await.unwrap();
-    assert_eq!(held(), 0, "it is for somebody else");
+    assert_eq!(held(), 0, "it is for another user");
     bench.broadcast(4).await;
     bench.ping(5).await;
     let events = bench.events(&queue, ADA).await;
     assert_eq!(numbers(&events), [4, 5]);
-    run_maintenance(&bench.hub, &bench.writer, &bench.clock).await;
+    bench.maintain().await;
     assert_eq!(held(), 2, "not acknowledged yet");
     bench.poll(&queue, ADA, events[1]["id"].as_i64().unwrap()).await.unwrap();
-    run_maintenance(&bench.hub, &bench.writer, &bench.clock).await;
+    bench.maintain().await;
     assert_eq!(held(), 0, "all queues have them");
     bench.close();
 }

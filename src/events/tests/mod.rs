@@ -21,6 +21,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
 use std::time::Duration;
+use tempfile::TempDir;
 use tokio::task::JoinSet;
 
 /// An event without variants.
@@ -110,6 +111,13 @@ struct Bench {
 }
 
 impl Bench {
+    /// A bench on a new file, and the folder of the file.
+    async fn start() -> (TempDir, Self) {
+        let folder = tempfile::tempdir().unwrap();
+        let bench = Self::open(&folder.path().join("chat.sqlite")).await;
+        (folder, bench)
+    }
+
     async fn open(path: &Path) -> Self {
         let database = Database::open(path).unwrap();
         let readers = Arc::new(Readers::open(&database, 2, 0));
@@ -171,6 +179,16 @@ impl Bench {
         self.writer.run(job).await.unwrap();
     }
 
+    /// Emits a note to Ada.
+    async fn note(&self) {
+        let job = |tx: &mut Tx<'_>| -> Result<(), StoreError> {
+            let routing = NoteRouting { hidden_from: Vec::new(), text_in_full: String::new() };
+            tx.emit(Routed { event: Note { text: "short".to_owned() }, routing }, Audience::user(ADA));
+            Ok(())
+        };
+        self.writer.run(job).await.unwrap();
+    }
+
     async fn broadcast(&self, number: i64) {
         broadcast(&self.hub, &self.writer, Ping { number }, Audience::user(ADA)).await.unwrap();
     }
@@ -188,12 +206,21 @@ impl Bench {
         self.poll(queue_id, user_id, -1).await.unwrap()
     }
 
+    async fn maintain(&self) {
+        run_maintenance(&self.hub, &self.writer, &self.clock).await;
+    }
+
     async fn expect_expired(&self, queue_id: &QueueId, user_id: UserId) {
         assert!(matches!(self.poll(queue_id, user_id, -1).await, Err(QueueError::Unknown)));
-        run_maintenance(&self.hub, &self.writer, &self.clock).await;
+        self.maintain().await;
         let rows = format!("SELECT count(*) FROM event_queue WHERE queue_id = '{queue_id}'");
         assert_eq!(self.value::<i64>(&rows), 0, "its row is deleted");
     }
+}
+
+/// The registration of a queue for one type of events.
+fn only(event_type: &str) -> Registration {
+    Registration { event_types: Some(vec![event_type.to_owned()]), ..Registration::default() }
 }
 
 fn numbers(events: &[Value]) -> Vec<i64> {
@@ -277,9 +304,7 @@ async fn queues_that_wait_for_a_row_of_an_unknown_type_or_another_version_expire
         let path = folder.path().join("chat.sqlite");
         let bench = Bench::open(&path).await;
         let waits = bench.register(ADA, Registration::default()).await;
-        let only_notes =
-            Registration { event_types: Some(vec!["note".to_owned()]), ..Registration::default() };
-        let other_type = bench.register(ADA, only_notes).await;
+        let other_type = bench.register(ADA, only("note")).await;
         bench.ping(1).await;
         let later = bench.register(BOB, Registration::default()).await;
         bench.ping(2).await;
@@ -296,8 +321,7 @@ async fn queues_that_wait_for_a_row_of_an_unknown_type_or_another_version_expire
 
 #[tokio::test]
 async fn a_queue_far_behind_expires_at_a_row_that_cannot_be_read() {
-    let folder = tempfile::tempdir().unwrap();
-    let bench = Bench::open(&folder.path().join("chat.sqlite")).await;
+    let (_folder, bench) = Bench::start().await;
     let queue = bench.register(ADA, Registration::default()).await;
     let job = |tx: &mut Tx<'_>| -> Result<(), StoreError> {
         for number in 0..5000 {
@@ -328,8 +352,7 @@ async fn queues_with_unreadable_registrations_expire() {
 
 #[tokio::test]
 async fn an_event_that_cannot_be_serialized_fails_its_job() {
-    let folder = tempfile::tempdir().unwrap();
-    let bench = Bench::open(&folder.path().join("chat.sqlite")).await;
+    let (_folder, bench) = Bench::start().await;
     let queue = bench.register(ADA, Registration::default()).await;
     let job = |tx: &mut Tx<'_>| -> Result<(), StoreError> {
         tx.execute("INSERT INTO counter (name, value) VALUES ('row', 1)", [])?;
@@ -346,8 +369,7 @@ async fn an_event_that_cannot_be_serialized_fails_its_job() {
 
 #[tokio::test]
 async fn events_without_receivers_take_no_number() {
-    let folder = tempfile::tempdir().unwrap();
-    let bench = Bench::open(&folder.path().join("chat.sqlite")).await;
+    let (_folder, bench) = Bench::start().await;
     let public = Registration { all_public_streams: true, ..Registration::default() };
     let queue = bench.register(ADA, public).await;
     let job = |tx: &mut Tx<'_>| -> Result<(), StoreError> {
@@ -369,8 +391,7 @@ async fn events_without_receivers_take_no_number() {
 
 #[tokio::test]
 async fn events_that_are_not_logged_take_numbers_without_the_writer() {
-    let folder = tempfile::tempdir().unwrap();
-    let bench = Bench::open(&folder.path().join("chat.sqlite")).await;
+    let (_folder, bench) = Bench::start().await;
     let queue = bench.register(ADA, Registration::default()).await;
     // The first one may have to reserve a block.
     bench.broadcast(1).await;
@@ -394,8 +415,7 @@ async fn events_that_are_not_logged_take_numbers_without_the_writer() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn events_that_are_not_logged_wait_for_the_group_before_them() {
-    let folder = tempfile::tempdir().unwrap();
-    let bench = Bench::open(&folder.path().join("chat.sqlite")).await;
+    let (_folder, bench) = Bench::start().await;
     let queue = bench.register(ADA, Registration::default()).await;
     bench.broadcast(0).await;
     let mut last = -1;

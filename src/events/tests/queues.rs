@@ -1,10 +1,10 @@
 //! Limits on queues, their expiry, and their effect on the log.
 
-use super::{ADA, BOB, Bench, Note, NoteRouting, ids, numbers};
+use super::{ADA, BOB, Bench, ids, numbers, only};
 use crate::events::hub::MAX_UNLOGGED;
 use crate::events::{
-    Audience, MAX_EVENTS_BEHIND, MAX_EVENTS_BEHIND_IDLE, MAX_IDLE_SECONDS, MAX_QUEUES_PER_USER, NewQueue,
-    QueueId, Registration, Routed, delete_queues_of, run_maintenance,
+    MAX_EVENTS_BEHIND, MAX_EVENTS_BEHIND_IDLE, MAX_IDLE_SECONDS, MAX_QUEUES_PER_USER, NewQueue, QueueId,
+    Registration, delete_queues_of,
 };
 use crate::store::{StoreError, Tx};
 use crate::types::{EventId, UserId};
@@ -14,8 +14,7 @@ use std::sync::Arc;
 
 #[tokio::test]
 async fn excess_queues_replace_the_longest_idle_one() {
-    let folder = tempfile::tempdir().unwrap();
-    let bench = Bench::open(&folder.path().join("chat.sqlite")).await;
+    let (_folder, bench) = Bench::start().await;
     let of_bob = bench.add(BOB, 0);
     let queues: Vec<QueueId> = (0..MAX_QUEUES_PER_USER as i64).map(|number| bench.add(ADA, number)).collect();
     bench.hub.poll_once(&queues[0], ADA, None, false, 5000).unwrap();
@@ -31,8 +30,7 @@ async fn excess_queues_replace_the_longest_idle_one() {
 
 #[tokio::test]
 async fn excess_queues_of_accounts_that_count_together_are_those_of_the_user() {
-    let folder = tempfile::tempdir().unwrap();
-    let bench = Bench::open(&folder.path().join("chat.sqlite")).await;
+    let (_folder, bench) = Bench::start().await;
     let add = |user_id: UserId, now: i64| {
         let queue = NewQueue { queue_id: QueueId::random(), user_id, registration: Arc::default() };
         bench.hub.add(&queue, &[user_id], &[ADA, BOB], now);
@@ -54,8 +52,7 @@ async fn excess_queues_of_accounts_that_count_together_are_those_of_the_user() {
 
 #[tokio::test]
 async fn many_queues_expire_and_leave_nothing_behind() {
-    let folder = tempfile::tempdir().unwrap();
-    let bench = Bench::open(&folder.path().join("chat.sqlite")).await;
+    let (_folder, bench) = Bench::start().await;
     let mut queues = HashSet::new();
     // Each new queue is counted with those of its user.
     for user_id in 0..100 {
@@ -72,8 +69,7 @@ async fn many_queues_expire_and_leave_nothing_behind() {
 
 #[tokio::test]
 async fn deleted_queues_of_a_user_end_with_the_commit() {
-    let folder = tempfile::tempdir().unwrap();
-    let bench = Bench::open(&folder.path().join("chat.sqlite")).await;
+    let (_folder, bench) = Bench::start().await;
     let of_ada = bench.register(ADA, Registration::default()).await;
     let of_bob = bench.register(BOB, Registration::default()).await;
     let fails = |tx: &mut Tx<'_>| -> Result<(), StoreError> {
@@ -93,23 +89,17 @@ async fn a_queue_that_waits_for_nothing_does_not_hold_the_log() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("chat.sqlite");
     let bench = Bench::open(&path).await;
-    let only_notes = Registration { event_types: Some(vec!["note".to_owned()]), ..Registration::default() };
-    let queue = bench.register(ADA, only_notes).await;
+    let queue = bench.register(ADA, only("note")).await;
     for number in 0..10 {
         bench.ping(number).await;
     }
     let rows = "SELECT count(*) FROM event";
     assert_eq!(bench.value::<i64>(rows), 10);
-    run_maintenance(&bench.hub, &bench.writer, &bench.clock).await;
+    bench.maintain().await;
     assert_eq!(bench.value::<i64>(rows), 1, "the newest stays");
-    let note = |tx: &mut Tx<'_>| -> Result<(), StoreError> {
-        let routing = NoteRouting { hidden_from: Vec::new(), text_in_full: String::new() };
-        tx.emit(Routed { event: Note { text: "short".to_owned() }, routing }, Audience::user(ADA));
-        Ok(())
-    };
-    bench.writer.run(note).await.unwrap();
+    bench.note().await;
     bench.ping(11).await;
-    run_maintenance(&bench.hub, &bench.writer, &bench.clock).await;
+    bench.maintain().await;
     assert_eq!(bench.value::<i64>(rows), 2, "from the note on");
     bench.close();
     let bench = Bench::open(&path).await;
@@ -123,26 +113,19 @@ async fn a_queue_that_waits_for_one_event_keeps_no_others() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("chat.sqlite");
     let bench = Bench::open(&path).await;
-    let only =
-        |name: &str| Registration { event_types: Some(vec![name.to_owned()]), ..Registration::default() };
     let (of_notes, of_pings) =
         (bench.register(ADA, only("note")).await, bench.register(BOB, only("ping")).await);
-    let note = |tx: &mut Tx<'_>| -> Result<(), StoreError> {
-        let routing = NoteRouting { hidden_from: Vec::new(), text_in_full: String::new() };
-        tx.emit(Routed { event: Note { text: "short".to_owned() }, routing }, Audience::user(ADA));
-        Ok(())
-    };
-    bench.writer.run(note).await.unwrap();
+    bench.note().await;
     for number in 0..5 {
         bench.ping(number).await;
     }
-    bench.writer.run(note).await.unwrap();
+    bench.note().await;
     let rows = "SELECT count(*) FROM event";
-    run_maintenance(&bench.hub, &bench.writer, &bench.clock).await;
+    bench.maintain().await;
     assert_eq!(bench.value::<i64>(rows), 7, "each is for a queue");
     let last = bench.events(&of_pings, BOB).await.last().unwrap()["id"].as_i64().unwrap();
     assert!(bench.poll(&of_pings, BOB, last).await.unwrap().is_empty());
-    run_maintenance(&bench.hub, &bench.writer, &bench.clock).await;
+    bench.maintain().await;
     assert_eq!(bench.value::<i64>(rows), 2, "the notes");
     bench.ping(6).await;
     let ids = super::ids(&bench.events(&of_notes, ADA).await);
@@ -155,8 +138,7 @@ async fn a_queue_that_waits_for_one_event_keeps_no_others() {
 
 #[tokio::test]
 async fn a_queue_far_behind_expires_and_frees_the_log() {
-    let folder = tempfile::tempdir().unwrap();
-    let bench = Bench::open(&folder.path().join("chat.sqlite")).await;
+    let (_folder, bench) = Bench::start().await;
     let queue = bench.register(ADA, Registration::default()).await;
     bench.ping(1).await;
     bench.events(&queue, ADA).await;
@@ -168,7 +150,7 @@ async fn a_queue_far_behind_expires_and_frees_the_log() {
     let head = bench.value::<i64>("SELECT max(id) FROM event");
     let late = bench.add(BOB, 0);
     bench.hub.start_at(&late, EventId(head));
-    run_maintenance(&bench.hub, &bench.writer, &bench.clock).await;
+    bench.maintain().await;
     bench.expect_expired(&queue, ADA).await;
     assert!(bench.hub.owner(&late).is_some());
     assert_eq!(bench.value::<i64>("SELECT count(*) FROM event"), 1);
@@ -177,8 +159,7 @@ async fn a_queue_far_behind_expires_and_frees_the_log() {
 
 #[tokio::test]
 async fn a_client_may_name_an_event_that_is_not_published_yet() {
-    let folder = tempfile::tempdir().unwrap();
-    let bench = Bench::open(&folder.path().join("chat.sqlite")).await;
+    let (_folder, bench) = Bench::start().await;
     let (new, old) = (bench.add(ADA, 0), bench.add(ADA, 0));
     let next = EventId(bench.hub.head().0 + 1);
     // The snapshot of `POST /register` has it.
@@ -191,8 +172,7 @@ async fn a_client_may_name_an_event_that_is_not_published_yet() {
 /// The writer commits events before it publishes them. Other queues do not wait for them yet.
 #[tokio::test]
 async fn events_that_are_not_published_yet_stay_in_the_log() {
-    let folder = tempfile::tempdir().unwrap();
-    let bench = Bench::open(&folder.path().join("chat.sqlite")).await;
+    let (_folder, bench) = Bench::start().await;
     let of_bob = bench.register(BOB, Registration::default()).await;
     let new = bench.add(ADA, 0);
     bench.ping(1).await;
@@ -208,7 +188,7 @@ async fn events_that_are_not_published_yet_stay_in_the_log() {
     }
     // The snapshot of `POST /register` has them.
     bench.hub.start_at(&new, EventId(published + 3));
-    run_maintenance(&bench.hub, &bench.writer, &bench.clock).await;
+    bench.maintain().await;
     assert_eq!(bench.value::<i64>("SELECT count(*) FROM event"), 3);
     bench.close();
 }
@@ -261,7 +241,7 @@ async fn positions_are_saved_when_events_of_the_log_were_acknowledged() {
         let last = *ids(&events).last().unwrap();
         acknowledged.set(last);
         assert!(bench.poll(&queue, ADA, last).await.unwrap().is_empty());
-        run_maintenance(&bench.hub, &bench.writer, &bench.clock).await;
+        bench.maintain().await;
         last
     };
     let saved = |bench: &Bench| bench.value::<i64>("SELECT acknowledged FROM event_queue");

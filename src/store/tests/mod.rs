@@ -15,6 +15,7 @@ use std::path::Path;
 use std::pin::Pin;
 use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
+use tempfile::TempDir;
 
 /// A request to the writer that waits for its answer.
 type Waiting = Pin<Box<dyn Future<Output = Result<(), StoreError>> + Send>>;
@@ -87,6 +88,13 @@ struct Bench {
 }
 
 impl Bench {
+    /// A bench on a new file, and the folder of the file.
+    fn start() -> (TempDir, Self) {
+        let folder = tempfile::tempdir().unwrap();
+        let bench = Self::open(&folder.path().join("chat.sqlite"));
+        (folder, bench)
+    }
+
     fn open(path: &Path) -> Self {
         let database = Database::open(path).unwrap();
         let readers = Readers::open(&database, 2, 0);
@@ -143,8 +151,7 @@ fn write(tx: &mut Tx<'_>, number: i64) -> Result<(), StoreError> {
 
 #[tokio::test]
 async fn commits_that_change_watched_tables_are_counted() {
-    let folder = tempfile::tempdir().unwrap();
-    let bench = Bench::open(&folder.path().join("watched.sqlite"));
+    let (_folder, bench) = Bench::start();
     let change = async |statement: &'static str, keep: bool| {
         let result = bench.writer.run(move |tx| -> Result<(), StoreError> {
             tx.execute_batch(statement)?;
@@ -166,8 +173,7 @@ async fn commits_that_change_watched_tables_are_counted() {
 
 #[tokio::test]
 async fn failed_jobs_roll_back_only_their_own_changes() {
-    let folder = tempfile::tempdir().unwrap();
-    let bench = Bench::open(&folder.path().join("chat.sqlite"));
+    let (_folder, bench) = Bench::start();
     let (open, gate) = mpsc::channel::<()>();
     // While the first job waits, the others come into its group.
     let first = bench.writer.run(move |tx| {
@@ -203,8 +209,7 @@ async fn failed_jobs_roll_back_only_their_own_changes() {
 
 #[tokio::test]
 async fn answered_changes_are_published_and_readable() {
-    let folder = tempfile::tempdir().unwrap();
-    let bench = Bench::open(&folder.path().join("chat.sqlite"));
+    let (_folder, bench) = Bench::start();
     for number in 1..=20 {
         bench.write(number).await.unwrap();
         assert_eq!(bench.rows().last(), Some(&number));
@@ -215,8 +220,7 @@ async fn answered_changes_are_published_and_readable() {
 
 #[tokio::test]
 async fn senders_are_answered_before_readers_are_woken() {
-    let folder = tempfile::tempdir().unwrap();
-    let bench = Bench::open(&folder.path().join("chat.sqlite"));
+    let (_folder, bench) = Bench::start();
     let (open, gate) = mpsc::channel::<()>();
     let writer = bench.writer.clone();
     let mut send: Waiting = Box::pin(async move {
@@ -238,8 +242,7 @@ async fn senders_are_answered_before_readers_are_woken() {
 
 #[tokio::test]
 async fn a_full_disk_is_an_error_and_reading_goes_on() {
-    let folder = tempfile::tempdir().unwrap();
-    let bench = Bench::open(&folder.path().join("chat.sqlite"));
+    let (_folder, bench) = Bench::start();
     bench.write(1).await.unwrap();
     let limit = |pages: i64| {
         bench.writer.run(move |tx| -> Result<(), StoreError> {
@@ -274,8 +277,7 @@ async fn a_full_disk_is_an_error_and_reading_goes_on() {
 
 #[tokio::test]
 async fn a_panic_in_the_groups_own_work_costs_the_group_and_not_the_writer() {
-    let folder = tempfile::tempdir().unwrap();
-    let bench = Bench::open(&folder.path().join("chat.sqlite"));
+    let (_folder, bench) = Bench::start();
     let deferred = bench.writer.run(|tx| {
         tx.before_commit(|_, _| panic!("deferred"));
         write(tx, 1)
@@ -294,8 +296,7 @@ async fn a_panic_in_the_groups_own_work_costs_the_group_and_not_the_writer() {
 
 #[tokio::test]
 async fn a_panic_while_publishing_ends_the_writer_loudly() {
-    let folder = tempfile::tempdir().unwrap();
-    let bench = Bench::open(&folder.path().join("chat.sqlite"));
+    let (_folder, bench) = Bench::start();
     bench.write(1).await.unwrap();
     assert!(futures_util::FutureExt::now_or_never(bench.writer.failed()).is_none());
     bench.write(BAD_TO_PUBLISH).await.unwrap();
@@ -307,8 +308,7 @@ async fn a_panic_while_publishing_ends_the_writer_loudly() {
 
 #[tokio::test]
 async fn a_refusal_because_of_rows_that_were_rolled_back_is_no_refusal() {
-    let folder = tempfile::tempdir().unwrap();
-    let bench = Bench::open(&folder.path().join("chat.sqlite"));
+    let (_folder, bench) = Bench::start();
     let (open, gate) = mpsc::channel::<()>();
     let refuse = |tx: &mut Tx<'_>| match write(tx, 1) {
         Ok(()) => Err(StoreError::Panicked("it is there already".to_owned())),
@@ -361,8 +361,7 @@ async fn nothing_is_written_to_a_file_that_is_not_there_any_more() {
 
 #[tokio::test]
 async fn a_job_that_is_marked_as_failed_is_rolled_back() {
-    let folder = tempfile::tempdir().unwrap();
-    let bench = Bench::open(&folder.path().join("chat.sqlite"));
+    let (_folder, bench) = Bench::start();
     let marked = bench.writer.run(|tx| {
         tx.fail(StoreError::Stopped);
         tx.fail(StoreError::Panicked("a second failure".to_owned()));
@@ -377,8 +376,7 @@ async fn a_job_that_is_marked_as_failed_is_rolled_back() {
 
 #[tokio::test]
 async fn tasks_are_woken_after_the_commit_of_jobs_that_ask_for_it() {
-    let folder = tempfile::tempdir().unwrap();
-    let bench = Bench::open(&folder.path().join("chat.sqlite"));
+    let (_folder, bench) = Bench::start();
     let wakeup = bench.writer.task_wakeup().subscribe();
     bench.write(1).await.unwrap();
     assert!(!wakeup.has_changed().unwrap());
@@ -397,8 +395,7 @@ async fn tasks_are_woken_after_the_commit_of_jobs_that_ask_for_it() {
 
 #[tokio::test]
 async fn a_failed_job_takes_the_caches_it_touched_with_it_and_no_others() {
-    let folder = tempfile::tempdir().unwrap();
-    let bench = Bench::open(&folder.path().join("chat.sqlite"));
+    let (_folder, bench) = Bench::start();
     let add = |number: i64, fails: bool| {
         bench.writer.run(move |tx| -> Result<Vec<i64>, StoreError> {
             let (_, numbers) = tx.cache_mut::<Vec<i64>>();
@@ -425,8 +422,7 @@ async fn a_failed_job_takes_the_caches_it_touched_with_it_and_no_others() {
 
 #[tokio::test]
 async fn a_job_is_done_whole_when_its_caller_has_left() {
-    let folder = tempfile::tempdir().unwrap();
-    let bench = Bench::open(&folder.path().join("chat.sqlite"));
+    let (_folder, bench) = Bench::start();
     let (open, gate) = mpsc::channel::<()>();
     let job = bench.writer.run(move |tx| {
         gate.recv().unwrap();
@@ -450,8 +446,7 @@ async fn follow_up_jobs_run_without_their_caller() {
         }
         Ok(())
     }
-    let folder = tempfile::tempdir().unwrap();
-    let bench = Bench::open(&folder.path().join("chat.sqlite"));
+    let (_folder, bench) = Bench::start();
     let (open, gate) = mpsc::channel::<()>();
     let job = bench.writer.run(move |tx| {
         gate.recv().unwrap();
@@ -477,8 +472,7 @@ async fn follow_up_jobs_run_without_their_caller() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_snapshot_does_not_see_later_changes() {
-    let folder = tempfile::tempdir().unwrap();
-    let bench = Bench::open(&folder.path().join("chat.sqlite"));
+    let (_folder, bench) = Bench::start();
     bench.write(1).await.unwrap();
     let count = |connection: &rusqlite::Connection| {
         connection.query_row("SELECT count(*) FROM event_audience", [], |row| row.get::<_, i64>(0)).unwrap()
@@ -496,8 +490,7 @@ async fn a_snapshot_does_not_see_later_changes() {
 
 #[tokio::test]
 async fn readers_cannot_write() {
-    let folder = tempfile::tempdir().unwrap();
-    let bench = Bench::open(&folder.path().join("chat.sqlite"));
+    let (_folder, bench) = Bench::start();
     let refused = bench.readers.read_now(|snapshot| -> Result<usize, StoreError> {
         Ok(snapshot.execute("INSERT INTO counter VALUES ('x', 1)", [])?)
     });
@@ -519,8 +512,7 @@ fn fill(tx: &mut Tx<'_>, number: i64) -> Result<(), StoreError> {
 
 #[tokio::test]
 async fn caches_go_with_the_rows_that_they_were_filled_from() {
-    let folder = tempfile::tempdir().unwrap();
-    let bench = Bench::open(&folder.path().join("chat.sqlite"));
+    let (_folder, bench) = Bench::start();
     let fails = |tx: &mut Tx<'_>| {
         fill(tx, 2)?;
         Err::<(), _>(StoreError::Stopped)
@@ -573,8 +565,7 @@ fn the_log_does_not_grow_with_all_that_is_written() {
 #[tokio::test]
 async fn jobs_can_be_answered_before_they_are_on_the_disk() {
     for fails in [false, true] {
-        let folder = tempfile::tempdir().unwrap();
-        let bench = Bench::open(&folder.path().join("chat.sqlite"));
+        let (_folder, bench) = Bench::start();
         let ((fill, filled), (commit, committed)) = (mpsc::channel(), mpsc::channel());
         let mut first = Box::pin(bench.writer.run(move |tx| -> Result<(), StoreError> {
             filled.recv().unwrap();

@@ -7,8 +7,7 @@ use std::sync::{Arc, mpsc};
 
 #[tokio::test]
 async fn jobs_know_the_version_unless_their_group_changed_it() {
-    let folder = tempfile::tempdir().unwrap();
-    let bench = Bench::open(&folder.path().join("watched.sqlite"));
+    let (_folder, bench) = Bench::start();
     let (open, gate) = mpsc::channel::<()>();
     let version = || bench.writer.run(|tx| Ok::<_, StoreError>(tx.table_version()));
     let (insert, update) =
@@ -42,8 +41,7 @@ async fn jobs_know_the_version_unless_their_group_changed_it() {
 
 #[tokio::test]
 async fn values_of_counted_tables_are_kept_until_these_change() {
-    let folder = tempfile::tempdir().unwrap();
-    let bench = Bench::open(&folder.path().join("watched.sqlite"));
+    let (_folder, bench) = Bench::start();
     // The names of the organizations, and how often they were read.
     let loads = Arc::new(Mutex::new(0));
     let names = |tx: &mut Tx<'_>, loads: &Mutex<u32>| -> Result<Vec<String>, StoreError> {
