@@ -65,7 +65,7 @@ impl AccessReasons {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Accessible {
     /// All users.
-    Everybody,
+    Everyone,
     /// These, deactivated users included.
     Only(RoaringBitmap),
 }
@@ -79,7 +79,7 @@ impl Accessible {
     /// The users whom a user with a role can access.
     pub fn to_user(connection: &Connection, user_id: UserId, role: Role) -> ApiResult<Self> {
         if role != Role::Guest || !is_restricted(connection)? {
-            return Ok(Self::Everybody);
+            return Ok(Self::Everyone);
         }
         let mut accessible = to_guests(connection, &user_id.bit().into_iter().collect())?;
         Ok(Self::Only(accessible.remove(&user_id).unwrap_or_default()))
@@ -88,7 +88,7 @@ impl Accessible {
     /// True if a user is one of them.
     pub fn contains(&self, user_id: UserId) -> bool {
         match self {
-            Self::Everybody => true,
+            Self::Everyone => true,
             Self::Only(ids) => user_id.is_in(ids),
         }
     }
@@ -344,7 +344,7 @@ mod tests {
             let connection = organization();
             share(&connection);
             assert_eq!([2, 3, 6].map(|guest| accessed_by(&connection, guest)), expected, "case {index}");
-            assert_eq!(accessed_by(&connection, 1), all, "members access everybody, case {index}");
+            assert_eq!(accessed_by(&connection, 1), all, "members access everyone, case {index}");
         }
     }
 

@@ -423,17 +423,17 @@ impl Recipient {
     fn write_flags(&self, head: &MessageHead, stored: i64, out: &mut Vec<u8>) {
         let received = self.conversation.has_received(head.id);
         let is_read = head.id.bit().is_none_or(|id| self.read.contains(id));
-        let everybody = received && head.has(attribute::STREAM_WILDCARD);
-        let participants = stored & bit::TOPIC_WILDCARD_MENTIONED != 0;
+        let by_everyone = received && head.has(attribute::STREAM_WILDCARD);
+        let by_participants = stored & bit::TOPIC_WILDCARD_MENTIONED != 0;
         let names = [
             (is_read || !received, "read"),
             (stored & bit::STARRED != 0, "starred"),
             (stored & bit::COLLAPSED != 0, "collapsed"),
             (stored & bit::MENTIONED != 0, "mentioned"),
-            (everybody, "stream_wildcard_mentioned"),
-            (participants, "topic_wildcard_mentioned"),
+            (by_everyone, "stream_wildcard_mentioned"),
+            (by_participants, "topic_wildcard_mentioned"),
             // Deprecated, for clients that do not distinguish the two.
-            (everybody || participants, "wildcard_mentioned"),
+            (by_everyone || by_participants, "wildcard_mentioned"),
             (stored & bit::HAS_ALERT_WORD != 0, "has_alert_word"),
             (!received || stored & bit::HISTORICAL != 0, "historical"),
         ];

@@ -87,7 +87,7 @@ impl GroupModel {
 
     async fn check(&self) {
         for group in self.groups.iter().copied().chain(2..=7) {
-            let expected = self.plain.everybody(group);
+            let expected = self.plain.all_members(group);
             let found = self.users[0].get(&path(group, "/members"), ()).await.ok();
             assert_eq!(found["members"], json!(expected), "group {group}");
             for user in &self.users {
@@ -111,8 +111,8 @@ impl GroupModel {
             let place = |client: &Client| self.users.iter().position(|other| other.user_id == client.user_id);
             let person = place(user).unwrap();
             for (group, stream_id) in channels {
-                let everybody = self.plain.everybody(*group);
-                let inside = self.users.iter().filter(|user| everybody.contains(&user.user_id));
+                let members = self.plain.all_members(*group);
+                let inside = self.users.iter().filter(|user| members.contains(&user.user_id));
                 let may_subscribe = inside.filter_map(place).collect();
                 let channel =
                     Channel { may_subscribe, ..Channel::new(*stream_id, "", Privacy::Shared, CREATOR) };

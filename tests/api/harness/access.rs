@@ -134,10 +134,10 @@ pub struct Groups<P> {
 
 impl<P: Copy + Ord> Groups<P> {
     /// All members of a group, including those of subgroups.
-    pub fn everybody(&self, group: i64) -> BTreeSet<P> {
+    pub fn all_members(&self, group: i64) -> BTreeSet<P> {
         let mut all = self.members.get(&group).cloned().unwrap_or_default();
         for subgroup in self.subgroups.get(&group).into_iter().flatten() {
-            all.extend(self.everybody(*subgroup));
+            all.extend(self.all_members(*subgroup));
         }
         all
     }

@@ -120,7 +120,7 @@ impl Rules {
         }
         for (channel, settings) in self.channels.iter_mut().zip(&self.settings) {
             let held = |holders: &Holders| -> BTreeSet<Person> {
-                let by_group = holders.groups.iter().flat_map(|group| self.groups.everybody(*group));
+                let by_group = holders.groups.iter().flat_map(|group| self.groups.all_members(*group));
                 let all = by_group.chain(holders.people.iter().copied());
                 all.filter(|person| self.accounts[*person].is_active).collect()
             };

@@ -79,8 +79,8 @@ fn check_groups(sender: &Viewer<'_>, rendered: &Rendered) -> ApiResult<()> {
         let default = UserGroupSetting::CanMention.default_group(SystemGroup::with_id(id).is_some());
         let name = UserGroupSetting::CanMention.name();
         let allowed = group_of(&sender.ctx, Owner::Group(id.0), name, default)?;
-        let everybody = SystemGroup::with_id(allowed) == Some(SystemGroup::Everyone);
-        if !everybody && !sender.membership()?.contains(allowed) {
+        let is_everyone = SystemGroup::with_id(allowed) == Some(SystemGroup::Everyone);
+        if !is_everyone && !sender.membership()?.contains(allowed) {
             let name = groups::name(&sender.ctx, id)?.unwrap_or_default();
             return Err(ApiError::bad_request(format!(
                 "You are not allowed to mention user group '{name}'."
