@@ -11,7 +11,7 @@ use crate::moving::import::progress::Progress;
 use crate::moving::import::report::Report;
 use crate::moving::import::target::Target;
 use crate::moving::import::unpack::Archive;
-use crate::moving::import::zulip::organization::Organization;
+use crate::moving::import::zulip::organization::{Organization, REALM};
 use crate::moving::import::zulip::tables::{Attachment, FileRecord};
 use std::cell::Cell;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -25,8 +25,7 @@ pub fn insert(
     report: &mut Report,
 ) -> ImportResult<()> {
     insert_avatars(target, archive, organization, progress, report)?;
-    insert_all_emoji(target, archive, organization, progress, report)
-        .map_err(|error| error.or_in("realm.json"))?;
+    insert_all_emoji(target, archive, organization, progress, report).map_err(|error| error.or_in(REALM))?;
     insert_realm_images(target, archive, progress, report)?;
     insert_uploads(target, archive, organization, progress, report)
 }
@@ -100,7 +99,7 @@ fn insert_all_emoji(
     for emoji in std::mem::take(&mut organization.emoji) {
         if !emoji.deactivated && !active.insert(emoji.name.clone()) {
             let what = format!("zerver_realmemoji: the emoji {} is there twice", emoji.name);
-            return Err(ImportError::in_file("realm.json", what));
+            return Err(ImportError::in_file(REALM, what));
         }
         let path = emoji.file_name.as_ref().and_then(|name| paths.get(name));
         let file = path.map(|path| archive.file(&format!("emoji/{path}"))).transpose()?;

@@ -17,7 +17,7 @@ use crate::moving::import::report::Report;
 use crate::moving::import::rows;
 use crate::moving::import::target::Target;
 use crate::moving::import::unpack::Archive;
-use crate::moving::import::zulip::organization::{Organization, Place, ReactionOf};
+use crate::moving::import::zulip::organization::{Organization, Place, REALM, ReactionOf};
 use crate::moving::import::zulip::tables::{Edit, Message, UserMessage};
 use crate::types::{ClientId, RecipientId, StreamId, Topic, UserId, distinct};
 use std::cell::RefCell;
@@ -157,7 +157,7 @@ fn check_reactions(rows: &[ReactionOf]) -> ImportResult<()> {
                 let (user, message) = (row.reaction.user, row.message);
                 let what =
                     format!("zerver_reaction: person {user} has an emoji under message {message} twice");
-                return Err(ImportError::in_file("realm.json", what));
+                return Err(ImportError::in_file(REALM, what));
             }
         }
     }

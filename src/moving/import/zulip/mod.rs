@@ -22,13 +22,10 @@ use crate::moving::import::report::Report;
 use crate::moving::import::target::Target;
 use crate::moving::import::unpack::Archive;
 use order::Order;
-use organization::Organization;
+use organization::{Organization, REALM};
 
 /// The files by which an archive is known.
 pub const MARKS: &[&str] = &[REALM, "migration_status.json"];
-
-/// The file with all tables but those of messages and files.
-const REALM: &str = "realm.json";
 
 /// Imports an archive.
 pub fn import(

@@ -153,25 +153,27 @@ const USELESS: [&str; 7] = [
     "zerver_onboardingusermessage",
 ];
 
+/// The file with all tables but those of messages and files.
+pub const REALM: &str = "realm.json";
+
 impl Organization {
     /// Reads the file.
     pub fn read(archive: &Archive, progress: &Progress) -> ImportResult<Self> {
-        const FILE: &str = "realm.json";
         let mut all = Self::default();
         let tables = RefCell::new(HashSet::new());
         let wanted = |table: &str| {
             tables.borrow_mut().insert(table.to_owned());
             true
         };
-        json::read_tables(&archive.file(FILE)?, FILE, progress, &wanted, &mut |table, text| {
+        json::read_tables(&archive.file(REALM)?, REALM, progress, &wanted, &mut |table, text| {
             all.add(table, text)
         })?;
         let tables = tables.into_inner();
         if all.realm.is_none() {
-            return Err(ImportError::in_file(FILE, "the table zerver_realm has no row"));
+            return Err(ImportError::in_file(REALM, "the table zerver_realm has no row"));
         }
         if all.people.is_empty() {
-            return Err(ImportError::in_file(FILE, "the table zerver_userprofile has no row"));
+            return Err(ImportError::in_file(REALM, "the table zerver_userprofile has no row"));
         }
         let has_own_names = all.groups.iter().any(|group| group.name.is_some());
         // Members of system groups follow from roles.
@@ -182,7 +184,7 @@ impl Organization {
         ];
         let of_groups = of_groups.into_iter().filter(|(is_required, _)| *is_required).map(|(_, table)| table);
         if let Some(table) = REQUIRED.into_iter().chain(of_groups).find(|table| !tables.contains(*table)) {
-            return Err(ImportError::in_file(FILE, format!("the table {table} is missing")));
+            return Err(ImportError::in_file(REALM, format!("the table {table} is missing")));
         }
         all.check()?;
         Ok(all)
@@ -414,9 +416,7 @@ impl Organization {
     /// Fails if a row of a table names a person who is not in the archive.
     pub fn check_people(&self, table: &str, mut people: impl Iterator<Item = Id>) -> ImportResult<()> {
         match people.find(|user| !self.user_ids.contains(&user.0)) {
-            Some(user) => {
-                Err(ImportError::in_file("realm.json", format!("{table}: there is no person {user}")))
-            }
+            Some(user) => Err(ImportError::in_file(REALM, format!("{table}: there is no person {user}"))),
             None => Ok(()),
         }
     }
@@ -424,13 +424,13 @@ impl Organization {
     /// Checks references between tables.
     fn check(&self) -> ImportResult<()> {
         let missing = |table: &str, kind: &str, id: u32| {
-            Err(ImportError::in_file("realm.json", format!("{table}: there is no {kind} {id}")))
+            Err(ImportError::in_file(REALM, format!("{table}: there is no {kind} {id}")))
         };
         let system: HashSet<u32> = self.system_bots.values().copied().collect();
         let is_user = |id: u32| self.user_ids.contains(&id) || system.contains(&id);
         if let Some(both) = system.iter().find(|id| self.user_ids.contains(id)) {
             let what = format!("zerver_userprofile_crossrealm: {both} is the id of a person");
-            return Err(ImportError::in_file("realm.json", what));
+            return Err(ImportError::in_file(REALM, what));
         }
         let streams: HashSet<u32> = self.streams.iter().map(|stream| stream.id.0).collect();
         for person in &self.people {

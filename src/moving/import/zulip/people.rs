@@ -15,7 +15,7 @@ use crate::moving::import::report::{PLACEHOLDER_ADDRESS, Report, UNKNOWN_HASH};
 use crate::moving::import::rows;
 use crate::moving::import::rows::Channel;
 use crate::moving::import::target::Target;
-use crate::moving::import::zulip::organization::{BotOf, Organization, Place};
+use crate::moving::import::zulip::organization::{BotOf, Organization, Place, REALM};
 use crate::moving::import::zulip::policies;
 use crate::moving::import::zulip::settings;
 use crate::moving::import::zulip::tables;
@@ -49,7 +49,7 @@ pub fn insert(target: &mut Target, organization: &mut Organization, report: &mut
         .min_by_key(|person| (person.role.code(), person.user_id))
         .or(people.first())
         .map(rows::NewPerson::caller)
-        .ok_or_else(|| ImportError::in_file("realm.json", "the organization has no people"))?;
+        .ok_or_else(|| ImportError::in_file(REALM, "the organization has no people"))?;
     let realm = organization.realm.take().ok_or_else(|| ImportError::new("there is no organization"))?;
     let group_ids = organization.group_ids();
     organization.ids_of_groups.clone_from(&group_ids);
@@ -304,7 +304,7 @@ impl Structure {
             };
             if !known.insert(&named.name) {
                 let what = format!("zerver_namedusergroup: the group {} is there twice", named.name);
-                return Err(ImportError::in_file("realm.json", what));
+                return Err(ImportError::in_file(REALM, what));
             }
             let mut name = rows::allowed_name(&named.name, id.0);
             // The published server distinguishes names by case.
@@ -349,7 +349,7 @@ impl Structure {
 
     fn group_id(&self, id: u32) -> ImportResult<GroupId> {
         let known = self.group_ids.get(&id).copied().map(GroupId);
-        known.ok_or_else(|| ImportError::in_file("realm.json", format!("there is no group {id}")))
+        known.ok_or_else(|| ImportError::in_file(REALM, format!("there is no group {id}")))
     }
 
     /// Sets the permissions of an owner: columns of its row with the id of a group.
@@ -364,8 +364,7 @@ impl Structure {
             let name = name(permission);
             let Some(value) = row.get(name).filter(|value| !value.is_null()) else { continue };
             let id = value.as_u64().and_then(|id| u32::try_from(id).ok());
-            let id =
-                id.ok_or_else(|| ImportError::in_file("realm.json", format!("{name} is no id of a group")))?;
+            let id = id.ok_or_else(|| ImportError::in_file(REALM, format!("{name} is no id of a group")))?;
             groups::setting::set(tx, owner, name, self.group_id(id)?)?;
         }
         Ok(())

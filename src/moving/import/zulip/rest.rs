@@ -11,7 +11,7 @@ use crate::moving::import::message::Renderer;
 use crate::moving::import::report::Report;
 use crate::moving::import::rows;
 use crate::moving::import::target::Target;
-use crate::moving::import::zulip::organization::{Organization, Place};
+use crate::moving::import::zulip::organization::{Organization, Place, REALM};
 use crate::moving::import::zulip::tables::{ProfileFieldRow, ProfileValue, ScheduledMessage};
 use crate::store::{ExecuteCached, Tx};
 use crate::types::{MessageId, UserId, distinct};
@@ -102,7 +102,7 @@ fn insert_profiles(
     let types: HashMap<u32, i64> = fields.iter().map(|field| (field.id.0, field.field_type)).collect();
     if let Some(value) = values.iter().find(|value| !types.contains_key(&value.field.0)) {
         let what = format!("zerver_customprofilefieldvalue: there is no field {}", value.field);
-        return Err(ImportError::in_file("realm.json", what));
+        return Err(ImportError::in_file(REALM, what));
     }
     let owners = values.iter().map(|value| value.user_profile);
     organization.check_people("zerver_customprofilefieldvalue", owners)?;
@@ -240,7 +240,7 @@ enum ScheduledPlace {
 fn place_of(organization: &Organization, row: &ScheduledMessage) -> ImportResult<ScheduledPlace> {
     let missing = || {
         let what = format!("zerver_scheduledmessage: there is no recipient {}", row.recipient);
-        ImportError::in_file("realm.json", what)
+        ImportError::in_file(REALM, what)
     };
     Ok(match organization.recipients.get(&row.recipient.0).ok_or_else(missing)? {
         Place::Channel(stream) => ScheduledPlace::Channel(*stream),
