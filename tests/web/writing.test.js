@@ -76,8 +76,17 @@ describe("writing", () => {
     assert.deepEqual(said("hi @**cleo**, @**Bob|4** and @**Cleo**"), { kind: "outside", streamId: 10, ids: [3, 4], names: "Cleo, Bob", mayAdd: true });
     store.state.realm_can_add_subscribers_group = { direct_members: [2], direct_subgroups: [] };
     assert.equal(said("@**Cleo**").mayAdd, false);
-    store.channels.get(10).can_add_subscribers_group = { direct_members: [1], direct_subgroups: [] };
-    assert.equal(said("@**Cleo**").mayAdd, true);
+    const general = store.channels.get(10);
+    for (const [holder, setting, value] of [
+      [general, "can_add_subscribers_group", { direct_members: [1], direct_subgroups: [] }],
+      [general, "can_administer_channel_group", { direct_members: [1], direct_subgroups: [] }],
+      [store.state, "is_admin", true],
+    ]) {
+      holder[setting] = value;
+      assert.equal(said("@**Cleo**").mayAdd, true, setting);
+      delete holder[setting];
+      assert.equal(said("@**Cleo**").mayAdd, false);
+    }
   });
 
   it("knows commands, and the conversation of a message", () => {

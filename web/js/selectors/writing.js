@@ -9,6 +9,7 @@ import { channelOf } from "../store/channels.js";
 import { directKey, isResolvedTopic } from "../store/conversations.js";
 import { isInGroup, may, mayIn } from "../store/lists.js";
 import { GUEST, userCalled } from "../store/users.js";
+import { mayAddTo } from "./group_settings.js";
 import { namesOf } from "./sidebar_items.js";
 
 /** @typedef {import("../store/store.js").Store} Store */
@@ -132,8 +133,7 @@ export function remark(store, destination, text) {
   const ids = outsidersOf(store, destination, text);
   if (destination && ids.length > 0) {
     const [streamId] = destination.to;
-    const mayAdd = mayIn(store, "can_add_subscribers_group", channelOf(store, streamId));
-    return { kind: "outside", streamId, ids, names: namesOf(store, ids), mayAdd };
+    return { kind: "outside", streamId, ids, names: namesOf(store, ids), mayAdd: mayAddTo(store, channelOf(store, streamId)) };
   }
   if (destination?.type === "stream" && isResolvedTopic(destination.topic) && text.trim())
     return { kind: "resolved", streamId: destination.to[0], topic: destination.topic, mayResolve: mayResolve(store, destination.to[0]) };
