@@ -246,6 +246,26 @@ describe("what the user may not do", () => {
     await isAdding(bob, false);
     await allow("role:members");
   });
+
+  it("is offered as soon as it is allowed, and no longer than that: taking people out of a channel", async () => {
+    const tess = await bench.server.person("Tess");
+    const id = await bench.server.channel("terrace", ["Ada", "Bob", "Tess"]);
+    const page = await as("Tess", `#channels/${id}/terrace/subscribers`);
+    const untilRemovable = (...names) => untilAllEqual(page, "dialog .row [aria-label^=Remove]", (buttons) => buttons.map((button) => button.ariaLabel), names.map((name) => `Remove ${name}`));
+    const { realm_user_groups: groups } = await fetched("Ada", "realm_user_groups");
+    const administrators = groups.find(({ name }) => name === "role:administrators").id;
+    await untilRemovable("Tess");
+    for (const setting of ["can_remove_subscribers_group", "can_administer_channel_group"]) {
+      await bench.server.call("Ada", "PATCH", `/streams/${id}`, { [setting]: { new: { direct_members: [tess], direct_subgroups: [] } } });
+      await untilRemovable("Ada", "Bob", "Tess");
+      await bench.server.call("Ada", "PATCH", `/streams/${id}`, { [setting]: { new: administrators } });
+      await untilRemovable("Tess");
+    }
+    await bench.server.call("Ada", "PATCH", `/users/${tess}`, { role: 200 });
+    await untilRemovable("Ada", "Bob", "Tess");
+    await bench.server.call("Ada", "PATCH", `/users/${tess}`, { role: 400 });
+    await untilRemovable("Tess");
+  });
 });
 
 describe("other programs", () => {

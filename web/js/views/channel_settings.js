@@ -7,7 +7,7 @@ import { channelMembers, subscribe } from "../api/endpoints.js";
 import * as api from "../api/endpoints_on_demand.js";
 import { fill, h, icon, iconButton } from "../lib/dom.js";
 import { parseJson } from "../lib/parse.js";
-import { effect } from "../lib/signal.js";
+import { effect, signal } from "../lib/signal.js";
 import { t } from "../lib/words.js";
 import { go } from "../platform/router.js";
 import { mayAddTo, mayAdminister, mayRemoveFrom } from "../selectors/group_settings.js";
@@ -297,11 +297,21 @@ function members({ app, id, channel }) {
     element.prepend(avatar(user, 28));
     return element;
   };
+  /** Reads what the rights of the user depend on, besides the channel, and the names of people. */
+  const listen = () => {
+    for (const area of /** @type {const} */ (["groups", "realm", "users"])) store.on(area);
+  };
   const adding = lineForm(add, h("div", { class: "grow" }, picker.element), submit(t("Add")));
   effect(() => {
-    store.on("groups");
-    store.on("realm");
+    listen();
     adding.hidden = !mayAddTo(store, channel());
+  });
+  /** The people of the channel as they were loaded last. */
+  const people = signal(/** @type {number[]} */ ([]));
+  const list = live(() => {
+    listen();
+    const users = people.value.map((userId) => userOf(store, userId)).sort((a, b) => a.full_name.localeCompare(b.full_name));
+    return rows(users.map(memberRow));
   });
   return h(
     "div",
@@ -311,8 +321,8 @@ function members({ app, id, channel }) {
       app,
       () => channelMembers(id),
       ({ subscribers }) => {
-        const users = subscribers.map((userId) => userOf(store, userId)).sort((a, b) => a.full_name.localeCompare(b.full_name));
-        return rows(users.map(memberRow));
+        people.value = subscribers;
+        return list;
       },
       () => store.on("subscribers"),
     ),
