@@ -169,6 +169,25 @@ describe("pictures", () => {
   });
 });
 
+describe("an upload that takes long", () => {
+  it("holds back only the text that it is for", async () => {
+    const path = join(tmpdir(), `teamchat-web-long-${process.pid}.txt`);
+    writeFileSync(path, "text");
+    const ada = await as("Ada", await at("general", "held back"));
+    await ada.waitForSelector(".composer .editor__text", { visible: true });
+    await ada.evaluate(() => { XMLHttpRequest.prototype.send = () => {}; });
+    const input = await ada.waitForSelector(".composer input[type=file]");
+    await input.uploadFile(path);
+    await untilEqual(ada, ".composer .editor__text", (area) => area.value.includes("Uploading"), true);
+    await compose(ada, "");
+    await untilToast(ada, "Please wait until the files are uploaded.");
+    await go(ada, await at("general", "free"));
+    await until(ada, () => document.querySelector(".composer .editor__text").placeholder.includes("free"));
+    await compose(ada, "Not held back");
+    await untilText(ada, ".message-row .content", "Not held back");
+  });
+});
+
 describe("an upload whose connection breaks", () => {
   it("is sent again on request", async () => {
     const path = join(tmpdir(), `teamchat-web-unsteady-${process.pid}.txt`);
@@ -213,6 +232,32 @@ describe("an upload whose connection breaks", () => {
     assert.equal(await ada.evaluate(() => window.sent), 2);
     await click(ada, ".composer .editor__uploads .icon-button");
     await until(ada, () => document.querySelector(".composer .editor__text").value.trim() === "" && !document.querySelector(".editor__uploads > *"));
+  });
+});
+
+describe("an upload that has failed", () => {
+  it("does not keep the text from being sent without the file", async () => {
+    const path = join(tmpdir(), `teamchat-web-without-${process.pid}.txt`);
+    writeFileSync(path, "text");
+    const ada = await as("Ada", await at("general", "without"));
+    await ada.waitForSelector(".composer .editor__text", { visible: true });
+    await ada.evaluate(() => {
+      XMLHttpRequest.prototype.send = function fail() {
+        this.dispatchEvent(new ProgressEvent("error"));
+      };
+    });
+    await typeInto(ada, ".composer .editor__text", "Only words");
+    const input = await ada.waitForSelector(".composer input[type=file]");
+    await input.uploadFile(path);
+    await untilText(ada, ".composer .editor__uploads .error-text", "The server cannot be reached.");
+    for (const answer of ["Cancel", "Send"]) {
+      await compose(ada, "");
+      await untilText(ada, "dialog p", `teamchat-web-without-${process.pid}.txt`);
+      await untilEqual(ada, ".composer .editor__text", (area) => area.value.includes("Only words"), true);
+      await clickText(ada, "dialog button", answer);
+    }
+    await untilEqual(ada, ".message-row .content:not(.content--source)", (content) => content.textContent.trim(), "Only words");
+    await until(ada, () => document.querySelector(".composer .editor__text").value === "" && !document.querySelector(".editor__uploads > *"));
   });
 });
 

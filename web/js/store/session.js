@@ -20,6 +20,7 @@ import { createOfflineCopy } from "./offline_copy.js";
 import { createOutbox } from "./outbox.js";
 import { createReading } from "./reading.js";
 import { createStore, reset } from "./store.js";
+import { createUploads } from "./uploads.js";
 
 /** @typedef {ReturnType<typeof createSession>} Session */
 /** @typedef {import("../../types/api.js").Message} Message */
@@ -320,6 +321,7 @@ export function createSession({ matches, requestTerms, tabs }) {
     },
     readDrafts,
     edits,
+    uploads: createUploads(),
     replaceKept,
     recoveries,
     offline,

@@ -16,7 +16,7 @@ import { channelOf, subscribedChannels } from "../store/channels.js";
 import { createComposition } from "../store/composition.js";
 import { destinationOf } from "../store/conversations.js";
 import { isSameDestination } from "../store/drafts.js";
-import { createEditor } from "./editor.js";
+import { createEditor, isSureWithout } from "./editor.js";
 import { onDemand } from "./loading.js";
 import { confirm, loadRecipients, showSendMenu, showSnippets, toggleResolved } from "./on_demand.js";
 import { createTypingNotices } from "./typing_notices.js";
@@ -134,7 +134,8 @@ export function createComposer(app) {
 
   /** @returns {Promise<{ destination: Destination, content: string } | null>} what would be sent, if it can be */
   async function checked() {
-    const content = editor.value();
+    const text = editor.value();
+    const content = session.uploads.withoutFailed(text);
     const { destination } = composition;
     if (!destination || content.trim() === "") return null;
     const problem = writing.problem(store, destination, { text: content, isOver: editor.isOver(), isUploading: editor.isUploading() });
@@ -142,6 +143,7 @@ export function createComposer(app) {
       session.tellError(problem);
       return null;
     }
+    if (!(await isSureWithout(app, text, t("Send")))) return null;
     const count = writing.manyMentioned(store, destination, content);
     if (
       count !== null &&
@@ -184,6 +186,7 @@ export function createComposer(app) {
 
   /** What was written is on its way. @param {Destination} to */
   function sent(to) {
+    session.uploads.giveUpFailed(editor.value());
     typing.stop();
     composition.sent(to, () => editor.setValue(""));
     if (!composition.destination) openShown();

@@ -7,13 +7,13 @@ import { renderMessage } from "../api/endpoints.js";
 import { fill, h } from "../lib/dom.js";
 import { names } from "../lib/storage.js";
 import { asBlock } from "../lib/text_edits.js";
-import { t } from "../lib/words.js";
+import { listed, t } from "../lib/words.js";
 import { keyName } from "../platform/keyboard.js";
 import { attachDrop, attachKeys, attachPaste } from "./editor_input.js";
 import { editorToolbar } from "./editor_toolbar.js";
 import { onDemand } from "./loading.js";
 import { contentElement } from "./message_content.js";
-import { showTimeDialog } from "./on_demand.js";
+import { confirm, showTimeDialog } from "./on_demand.js";
 
 /** @typedef {import("../../types/app.js").App} App */
 /** @typedef {import("../../types/app.js").Editor} Editor */
@@ -197,6 +197,14 @@ function createUploadBox(app, textarea, { insertBlock, changed }) {
       waiting -= 1;
     }
   }
-  const isRunning = () => waiting > 0 || host.childElementCount > 0;
+  const isRunning = () => waiting > 0 || app.session.uploads.isRunning(textarea.value);
   return { host, input, start, isRunning, choose: () => input.click() };
+}
+
+/** Asks before a text goes without files that could not be uploaded. @param {App} app @param {string} text @param {string} action @returns {Promise<boolean>} */
+export async function isSureWithout({ session }, text, action) {
+  const files = session.uploads.failedIn(text);
+  if (files.length === 0) return true;
+  const words = t("They could not be uploaded: {names}.", { names: listed(files) });
+  return (await confirm(t("Continue without these files?"), words, action)) === true;
 }

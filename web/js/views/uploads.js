@@ -16,17 +16,12 @@ import { button } from "./parts.js";
 /** @typedef {{ host: HTMLElement, textarea: HTMLTextAreaElement, insert: (text: string) => void, changed: () => void }} Box Where the progress is
  *   shown, and the text; `changed` is called when it is not changed by `insert`. */
 
-/** What is in texts in place of files that are being uploaded. @type {Set<string>} */
-const placeholders = new Set();
-
-/** A placeholder that no other upload has: pasted pictures have the same name. @param {string} name */
-function newPlaceholder(name) {
+/** A placeholder that no other upload has: pasted pictures have the same name. @param {App} app @param {string} name */
+function newPlaceholder({ session }, name) {
   const numbered = (/** @type {number} */ count) => `[${t("Uploading {name}…", { name: count > 1 ? `${name} (${count})` : name })}]()`;
   let count = 1;
-  while (placeholders.has(numbered(count))) count++;
-  const placeholder = numbered(count);
-  placeholders.add(placeholder);
-  return placeholder;
+  while (session.uploads.all.has(numbered(count))) count++;
+  return numbered(count);
 }
 
 /** Where the placeholders of a tab are kept, which outlive it in drafts. @param {App} app */
@@ -81,22 +76,26 @@ export function startUploads(app, files, box) {
 /** @param {App} app @param {File} file @param {Box} box */
 function startUpload(app, file, box) {
   const name = file.name || "pasted.png";
-  const placeholder = newPlaceholder(name);
+  const placeholder = newPlaceholder(app, name);
+  const own = { name, hasFailed: false, end: () => end("") };
+  app.session.uploads.all.set(placeholder, own);
   const keptAs = `${keptUnder(app)}${tabs.id}/${placeholder}`;
   keep(keptAs, placeholder);
   box.insert(placeholder);
   /** @type {import("../api/upload.js").Upload | undefined} */
   let running;
   const progress = h("progress", { max: "1", value: 0, "aria-label": t("Upload of {name}", { name }) });
+  const reason = h("span", { class: "error-text" });
   const cancel = () => {
     running?.cancel();
-    end("");
+    own.end();
   };
   const row = h(
     "div",
     { class: "upload" },
     h("span", null, name),
     progress,
+    reason,
     iconButton("close", t("Cancel the upload of {name}", { name }), { onclick: cancel }),
   );
   const again = button(t("Try again"), start, "small");
@@ -104,7 +103,7 @@ function startUpload(app, file, box) {
   /** @param {string} text What takes the place of the placeholder. */
   function end(text) {
     replaceText(app, box, placeholder, text);
-    placeholders.delete(placeholder);
+    app.session.uploads.all.delete(placeholder);
     keep(keptAs, null);
     row.remove();
   }
@@ -112,20 +111,29 @@ function startUpload(app, file, box) {
   async function start() {
     // It keeps the focus, and does nothing: on the next button, an Enter that is held down would cancel.
     again.setAttribute("aria-disabled", "true");
+    show(null);
     running = upload(file, (fraction) => {
       progress.value = fraction;
     });
     await running.done.then(({ url, filename }) => end(`[${(filename ?? name).replace(/[[\]]/g, "")}](${url ?? ""})`), failed);
   }
 
+  /** Shows the progress, or why it failed. @param {string | null} words */
+  function show(words) {
+    own.hasFailed = progress.hidden = words !== null;
+    reason.hidden = words === null;
+    reason.textContent = words;
+  }
+
   /** @param {Error} error */
   function failed(error) {
     if (error.name === "AbortError") return;
     app.session.tellError(`${name}: ${error.message}`);
-    if (isRefused(error)) return end("");
+    if (isRefused(error)) return own.end();
+    show(error.message);
     again.removeAttribute("aria-disabled");
     // An element that is put in its place again loses the focus.
-    if (!again.isConnected) progress.after(again);
+    if (!again.isConnected) reason.after(again);
   }
 
   box.host.append(row);
