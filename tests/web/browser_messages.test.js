@@ -186,6 +186,31 @@ describe("an upload that takes long", () => {
     await compose(ada, "Not held back");
     await untilText(ada, ".message-row .content", "Not held back");
   });
+
+  it("holds back an edit, which then has the link", async () => {
+    const { id } = await bench.server.send("Ada", "general", "held", "The notes");
+    const path = join(tmpdir(), `teamchat-web-notes-${process.pid}.txt`);
+    writeFileSync(path, "text");
+    const ada = await as("Ada", await at("general", "held"));
+    await ada.waitForSelector(`[data-id="${id}"]`);
+    await ada.evaluate(() => {
+      const { send } = XMLHttpRequest.prototype;
+      const released = new Promise((resolve) => { window.release = resolve; });
+      XMLHttpRequest.prototype.send = function sendLate(...args) {
+        void released.then(() => send.apply(this, args));
+      };
+    });
+    await pressOn(ada, `[data-id="${id}"]`, "e");
+    const input = await ada.waitForSelector(".editor-form input[type=file]");
+    await input.uploadFile(path);
+    await untilEqual(ada, ".editor-form .editor__text", (area) => area.value.includes("Uploading"), true);
+    await clickText(ada, ".editor-form .button--primary", "Save");
+    await untilToast(ada, "Please wait until the files are uploaded.");
+    await ada.evaluate(() => window.release());
+    await untilEqual(ada, ".editor-form .editor__text", (area) => area.value.includes("](/user_uploads/") && !area.value.includes("Uploading"), true);
+    await clickText(ada, ".editor-form .button--primary", "Save");
+    await ada.waitForSelector(`[data-id="${id}"] .content a[href*="/user_uploads/"]`);
+  });
 });
 
 describe("an upload whose connection breaks", () => {

@@ -14,7 +14,7 @@ import { holdKeys } from "../platform/keyboard.js";
 import { topicName } from "../selectors/title.js";
 import { channelOf } from "../store/channels.js";
 import { userOf } from "../store/users.js";
-import { createEditor } from "./editor.js";
+import { createEditor, isSureWithout } from "./editor.js";
 import { field, form, submitButton } from "./form_parts.js";
 import { contentElement } from "./message_content.js";
 import { avatar, button, select } from "./parts.js";
@@ -55,17 +55,24 @@ export async function editMessage(app, message, timeline, { isResumed = false } 
     if (before instanceof HTMLElement) before.hidden = false;
     if (around instanceof HTMLElement) around.focus({ preventScroll: true });
   };
+  const finish = () => {
+    session.uploads.giveUpFailed(editor.value());
+    close();
+  };
   const saveOnce = async () => {
-    const text = editor.value();
+    const written = editor.value();
     if (!form.isConnected) return;
-    if (text.trim() === reply.message.content.trim()) return close();
+    if (editor.isUploading()) return session.tellError(t("Please wait until the files are uploaded."));
+    if (!(await isSureWithout(app, written, t("Save")))) return;
+    const text = session.uploads.withoutFailed(written);
+    if (text.trim() === reply.message.content.trim()) return finish();
     const prev_content_sha256 = await digestOf(reply.message.content);
     const edit = updateMessage(message.id, { content: text, ...(prev_content_sha256 ? { prev_content_sha256 } : {}) });
     const done = await session.attempt(edit.catch((error) => replaceOther(error, () => updateMessage(message.id, { content: text }))));
     if (!done) return;
     // What was written during the request is another edit, of the text as the server trims it.
     reply.message.content = text.replace(/^\n+|\s+$/g, "");
-    if (editor.value() === text) close();
+    if (editor.value() === written) finish();
   };
   /** One request after the other: each replaces the text of the one before. */
   let saved = Promise.resolve();
