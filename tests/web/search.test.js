@@ -7,7 +7,7 @@ import { channelFragment, isKnownRoute, narrowFragment, routeOf, viewName } from
 import { dayOfText } from "../../web/js/selectors/dates.js";
 import { messageAt } from "../../web/js/selectors/message_at.js";
 import { suggestions } from "../../web/js/selectors/search_suggestions.js";
-import { parseSearch, searchProblem, splitDate, takeTerms } from "../../web/js/selectors/search_terms.js";
+import { parseSearch, searchProblem, searchText, splitDate, takeTerms } from "../../web/js/selectors/search_terms.js";
 import { searchPills } from "../../web/js/selectors/title.js";
 import { topTopic } from "../../web/js/store/channels.js";
 import { user, channel, storeWith, toPeople } from "./states.js";
@@ -121,6 +121,22 @@ describe("a search", () => {
     assert.deepEqual(["from:cl", "stream:gen", "pm-with:cl"].map((text) => suggestions(store, text)[0]?.text), ["from:Cleo ", "stream:general ", "pm-with:Cleo "]);
     assert.deepEqual(["fro", "-str", "pm-w"].map((text) => suggestions(store, text)[0]?.text), ["sender:", "-channel:", "dm:"]);
     assert.deepEqual(suggestions(store, "has:link dm:Bo D").map(({ text }) => text), ["has:link dm:Bo+Diddley ", "has:link dm:Bo+Derek "]);
+  });
+
+  it("leads to the same people, channels and topics again, whatever they are called", () => {
+    const odd = storeWith({ realm_users: [user(1, "Ada"), user(2, "Bo"), user(3, "bo"), user(4, "King, Billie")], subscriptions: [channel(10, "general"), channel(11, "c++"), channel(13, "13 monkeys")] });
+    const name = 'Say "hi" to “100%” + more';
+    odd.topics.set(10, [{ name, max_id: 1 }]);
+    for (const [operator, operand] of [["sender", 2], ["sender", 3], ["dm", [3, 4]], ["dm-including", [4]], ["channel", 11], ["channel", 13], ["topic", name], ["topic", "C++  tips"], ["topic", ""]]) {
+      const terms = [{ operator, operand }];
+      assert.deepEqual(takeTerms(odd, searchText(odd, terms)), { terms, rest: "" });
+    }
+    for (const [typed, operand] of [["channel:c", 11], ["sender:king", 4], ["sender:bo", 2], ["topic:say", name]]) {
+      const [{ text }] = suggestions(odd, typed);
+      assert.deepEqual([searchProblem(odd, text), takeTerms(odd, text).terms.map((term) => term.operand)], [null, [operand]], text);
+    }
+    assert.deepEqual(parseSearch(odd, 'topic:"C++ tips"'), [{ operator: "topic", operand: "C++ tips" }]);
+    assert.equal(searchPills(odd, [{ operator: "topic", operand: "" }])[0].label, "topic: general chat");
   });
 
   it("asks for one person in each term, as the server takes them", () => {

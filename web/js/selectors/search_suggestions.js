@@ -7,7 +7,7 @@ import { t } from "../lib/words.js";
 import { dayOfText, textOfDay } from "./dates.js";
 import { ALIASES } from "./narrow.js";
 import { ranked } from "./ranking.js";
-import { DATES, openName, parseSearch, splitSearch } from "./search_terms.js";
+import { DATES, openName, parseSearch, readOperand, splitSearch, writtenOperand } from "./search_terms.js";
 
 /** @typedef {import("../store/store.js").Store} Store */
 /** @typedef {{ text: string, label: string, detail: string }} Suggestion */
@@ -63,25 +63,20 @@ export function suggestions(store, text) {
   const colon = word.indexOf(":");
   /** @param {string} operator @param {string} value @param {string} detail @returns {Suggestion} */
   const full = (operator, value, detail) => {
-    const term = `${sign}${operator}:${value.replaceAll(" ", "+")}`;
-    return { text: `${before}${term} `, label: term, detail };
+    const label = `${sign}${operator}:${value.replaceAll(" ", "+")}`;
+    return { text: `${before}${sign}${operator}:${writtenOperand(value)} `, label, detail };
   };
   const channels = [...store.channels.values()].filter((channel) => !channel.is_archived);
   const users = [...store.users.values()].filter((user) => user.is_active !== false);
-  /** A person, by the address where others have the same name.
+  /** A person, by the address where others have the same name, or the name looks like those of several.
    * @param {string} operator @param {import("../../types/api.js").User} user @param {string} detail */
   const person = (operator, user, detail) => {
-    const isNamesake = users.some((other) => other !== user && other.full_name === user.full_name);
-    return isNamesake ? full(operator, user.email, user.full_name) : full(operator, user.full_name, detail);
+    const name = user.full_name.toLowerCase();
+    const isUnclear = name.includes(",") || users.some((other) => other !== user && other.full_name.toLowerCase() === name);
+    return isUnclear ? full(operator, user.email, user.full_name) : full(operator, user.full_name, detail);
   };
   if (colon >= 0) {
-    const [operator, value] = [
-      word.slice(0, colon).toLowerCase(),
-      word
-        .slice(colon + 1)
-        .replaceAll("+", " ")
-        .replaceAll('"', ""),
-    ];
+    const [operator, value] = [word.slice(0, colon).toLowerCase(), readOperand(word.slice(colon + 1))];
     const name = ALIASES[operator] ?? operator;
     if (name === "channel")
       return ranked(channels, value, (channel) => [channel.name])

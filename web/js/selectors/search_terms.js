@@ -35,9 +35,25 @@ function channelCalled(store, text) {
   return found.length === 1 ? found[0].name : null;
 }
 
-/** The term of an operator and what is written behind it; null if it is none. @param {Store} store @param {string} operator @param {string} operand @returns {Term | null} */
-function termOf(store, operator, operand) {
-  if (operand === "") return null;
+/** Characters that have a meaning in a search. In an operand, they are written as in a URL. */
+const SPECIAL = ["%", "+", '"', "“", "”"];
+
+/** An operand as a search has it, from any text. @param {string} text */
+export const writtenOperand = (text) => text.replace(/[%+"“”]/g, (char) => encodeURIComponent(char)).replaceAll(" ", "+");
+
+/** The text of an operand. In quotes, `+` is no space. @param {string} written */
+export const readOperand = (written) =>
+  written
+    .replace(/"([^"]*)"?|\+/g, (_, quoted) => quoted ?? " ")
+    .replace(/%(25|2B|22|E2%80%9[CD])/gi, (code) => SPECIAL.find((char) => encodeURIComponent(char) === code.toUpperCase()) ?? code);
+
+/** The topic without a name, as an operand. */
+const NO_TOPIC = '""';
+
+/** The term of an operator and what is written behind it; null if it is none. @param {Store} store @param {string} operator @param {string} written @returns {Term | null} */
+function termOf(store, operator, written) {
+  const operand = readOperand(written);
+  if (operand === "" && (operator !== "topic" || written !== NO_TOPIC)) return null;
   const date = DATES[operator];
   if (date) return dayOfText(operand, new Date()) === null ? null : { operator: date, operand };
   if (operator !== "channel") return toTerm(store, operator, operand);
@@ -53,7 +69,7 @@ function termOfPart(store, part) {
   const match = OPERATOR.exec(part);
   if (!match) return null;
   const name = match[2].toLowerCase();
-  const term = termOf(store, ALIASES[name] ?? name, match[3].replaceAll("+", " ").replaceAll('"', ""));
+  const term = termOf(store, ALIASES[name] ?? name, match[3]);
   return term && match[1] ? { ...term, negated: true } : term;
 }
 
@@ -84,15 +100,18 @@ export function parseSearch(store, text) {
   return rest === "" ? terms : [...terms, { operator: "search", operand: rest }];
 }
 
-/** @param {Store} store @param {Term[]} terms @returns {string} */
-export function searchText(store, terms) {
-  return terms
-    .map((term) => {
-      if (term.operator === "search") return String(term.operand);
-      return `${term.negated ? "-" : ""}${term.operator}:${operandText(store, term).replaceAll(" ", "+")}`;
-    })
-    .join(" ");
+/** A term as text that means the same again: names are left out where they mean another channel or person, or none.
+ * @param {Store} store @param {Term} term */
+function textOfTerm(store, term) {
+  const { operator, operand, negated } = term;
+  if (operator === "search") return String(operand);
+  const named = writtenOperand(operandText(store, term)) || NO_TOPIC;
+  const isSame = String(termOf(store, operator, named)?.operand) === String(operand);
+  return `${negated ? "-" : ""}${operator}:${isSame ? named : String(operand)}`;
 }
+
+/** @param {Store} store @param {Term[]} terms @returns {string} */
+export const searchText = (store, terms) => terms.map((term) => textOfTerm(store, term)).join(" ");
 
 /** What of a text looks like an operator and is none, in words; null if all of it is understood. @param {Store} store @param {string} text
  * @returns {string | null} */
@@ -100,7 +119,7 @@ export function searchProblem(store, text) {
   for (const part of searchParts(store, text)) {
     const match = /^-?([a-z-]+):(.*)$/is.exec(part);
     if (!match || part.startsWith('"') || /^(https?|mailto):/i.test(part)) continue;
-    const [operator, operand] = [match[1].toLowerCase(), match[2].replaceAll("+", " ").replaceAll('"', "")];
+    const [operator, operand] = [match[1].toLowerCase(), readOperand(match[2])];
     if (termOfPart(store, part)) continue;
     if (operand === "") return t("Please write something after “{operator}:”.", { operator: match[1] });
     if (DATES[operator])

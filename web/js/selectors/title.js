@@ -73,7 +73,7 @@ export function operandText(store, { operator, operand }) {
 export function searchPills(store, terms) {
   const parts = terms.filter(({ operator }) => operator !== "near");
   return parts.map((term) => {
-    const text = operandText(store, term);
+    const text = term.operator === "topic" ? topicName(store, String(term.operand)) : operandText(store, term);
     const label = term.operator === "search" ? `“${text}”` : `${term.negated ? "not " : ""}${term.operator}: ${text}`;
     return { label, others: parts.filter((other) => other !== term) };
   });
