@@ -362,6 +362,24 @@ describe("a row of the inbox", () => {
   });
 });
 
+describe("the menu of a topic", () => {
+  it("mutes a topic that one follows in a muted channel", async () => {
+    const id = await bench.server.channel("quiet", ["Ada", "Bob"]);
+    await bench.server.send("Ada", "quiet", "stools", "Three legs");
+    await bench.server.call("Bob", "POST", "/users/me/subscriptions/properties", { subscription_data: [{ stream_id: id, property: "is_muted", value: true }] });
+    await bench.server.call("Bob", "POST", "/user_topics", { stream_id: id, topic: "stools", visibility_policy: 3 });
+    const bob = await as("Bob", await at("quiet", "stools"));
+    await bob.waitForSelector(".header [aria-label=Unfollow]");
+    await clickButton(bob, "Actions on the topic");
+    await clickText(bob, "[role=menuitem]", "Mute");
+    await untilToast(bob, "The topic follows its channel's setting again.");
+    await bob.waitForSelector(".header [aria-label=Follow]");
+    await clickButton(bob, "Actions on the topic");
+    await clickText(bob, "[role=menuitem]", "Unmute");
+    await untilToast(bob, "The topic is unmuted.");
+  });
+});
+
 describe("a mention", () => {
   it("offers people of the channel first, also in a view of several channels", async () => {
     for (const name of ["Zane", "Zara"]) await bench.server.person(name);

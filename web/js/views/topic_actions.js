@@ -10,7 +10,7 @@ import { go } from "../platform/router.js";
 import { moveRights } from "../selectors/message_rights.js";
 import { fragmentOf, narrowKey, topicsFragment, topicTerms } from "../selectors/narrow.js";
 import { mayResolve } from "../selectors/writing.js";
-import { channelOf, FOLLOWED, INHERIT, MUTED, policyOf, UNMUTED } from "../store/channels.js";
+import { channelOf, FOLLOWED, INHERIT, isTopicMuted, policyOf, toggledMute } from "../store/channels.js";
 import { isResolvedTopic, toggledResolved, topicKey } from "../store/conversations.js";
 import { may } from "../store/lists.js";
 import { unreadOfChannel } from "../store/unread.js";
@@ -97,7 +97,7 @@ async function renameTopic(app, streamId, topic) {
 export function showTopicMenu(app, streamId, topic, opener, at) {
   const { store, session } = app;
   const policy = policyOf(store, streamId, topic);
-  const isMutedChannel = channelOf(store, streamId).is_muted;
+  const isMuted = isTopicMuted(store, streamId, topic);
   const unread = store.unread.get(topicKey(streamId, topic));
   const rights = moveRights(store, streamId);
   const terms = topicTerms(streamId, topic);
@@ -109,17 +109,11 @@ export function showTopicMenu(app, streamId, topic, opener, at) {
         icon: "follow",
         run: () => void setTopicPolicy(app, streamId, topic, policy === FOLLOWED ? INHERIT : FOLLOWED),
       },
-      isMutedChannel
-        ? {
-            label: policy === UNMUTED ? t("Mute again") : t("Unmute"),
-            icon: "bell",
-            run: () => void setTopicPolicy(app, streamId, topic, policy === UNMUTED ? INHERIT : UNMUTED),
-          }
-        : {
-            label: policy === MUTED ? t("Unmute") : t("Mute"),
-            icon: "mute",
-            run: () => void setTopicPolicy(app, streamId, topic, policy === MUTED ? INHERIT : MUTED),
-          },
+      {
+        label: isMuted ? t("Unmute") : t("Mute"),
+        icon: isMuted ? "bell" : "mute",
+        run: () => void setTopicPolicy(app, streamId, topic, toggledMute(store, streamId, topic)),
+      },
       unread
         ? { label: t("Mark as read"), icon: "check", run: () => void session.markNarrowRead(terms, unread) }
         : { label: t("Mark as unread"), icon: "mail", run: () => void markTopicUnread(app, terms) },
