@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { axeViolations } from "./axe.js";
-import { click, clickText, compose, countOf, enter, eventually, hold, intercept, IS_FIREFOX, onElement, onElements, pressOn, setUp, typeInto, until, untilAllEqual, untilEqual, untilStable, untilText, untilToast, wake } from "./harness.js";
+import { click, clickText, compose, countOf, enter, eventually, hold, intercept, IS_FIREFOX, onElement, onElements, pagePause, pressOn, setUp, typeInto, until, untilAllEqual, untilEqual, untilStable, untilText, untilToast, wake } from "./harness.js";
 
 const bench = setUp();
 const { as, at, go } = bench;
@@ -423,6 +423,27 @@ describe("a view that is left open", () => {
     });
     await untilEqual(ada, `[data-id="${missed[0]}"]`, isOnScreen, true);
     await eventually(async () => assert.deepEqual(await readOnServer(missed[0], missed.at(-1)), [true, false]));
+  });
+
+  it("keeps messages unread that were marked as unread when the queue has expired", async () => {
+    const ada = await bench.open();
+    ada.expected.push(/400 \(Bad Request\)/);
+    const loseQueue = losing(ada);
+    await enter(ada, bench.server, "Ada");
+    const [id] = await sendLines("undone", 0, 1);
+    await go(ada, await at("general", "undone"));
+    await ada.waitForSelector(`[data-id="${id}"]:not([data-unread])`);
+    await pressOn(ada, `[data-id="${id}"]`, "U");
+    await ada.waitForSelector(`[data-id="${id}"][data-unread]`);
+    let missed = 0;
+    await loseQueue(async () => {
+      [missed] = await sendLines("undone", 1, 2);
+    });
+    await ada.waitForSelector(`[data-id="${missed}"]`);
+    // Marks of read messages are sent a moment later.
+    await pagePause(ada, 400);
+    await untilAllEqual(ada, ".message-row", (rows) => rows.map((row) => row.dataset.unread !== undefined), [true, true]);
+    assert.deepEqual(await readOnServer(id, missed), [false, false]);
   });
 
   it("asks for the state again if the connection dies meanwhile", async () => {

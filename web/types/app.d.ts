@@ -67,7 +67,7 @@ export interface Timeline {
   toNewest(): Promise<void>;
   toOldest(): Promise<void>;
   focusSelected(): void;
-  /** Whether the reader is further up than the newest message. */
+  /** Whether the reader is further up than the newest message, or keeps messages unread. */
   isReading(): boolean;
   /** Keeps messages unread until the view is left. */
   block(): void;

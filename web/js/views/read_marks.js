@@ -53,5 +53,6 @@ export function createReadMarks({ store, session }, { terms, range, list, scroll
       isBlocked = true;
       updateNotice();
     },
+    isBlocked: () => isBlocked,
   };
 }

@@ -330,7 +330,7 @@ export function createTimeline(app, terms) {
     ...{ conversation: model.conversation, selected: selection.selected, move: selection.move, page: selection.page },
     ...{ focusSelected: selection.focusSelected, block: readMarks.block, rowOf: items.get },
     message: () => store.messages.byId.get(selection.selected()),
-    isReading: () => model.isReady && !(anchor.isWatchedAtEnd() && window.hasNewest()),
+    isReading: () => model.isReady && (readMarks.isBlocked() || !(anchor.isWatchedAtEnd() && window.hasNewest())),
     /** @param {number} id */
     reveal(id) {
       model.revealed.add(id);
