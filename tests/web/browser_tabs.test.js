@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
-import { clickButton, clickText, compose, countOf, enter, eventually, IS_FIREFOX, onElement, openPage, pagePause, setUp, typeInto, until, untilEqual, untilText, wake, write } from "./harness.js";
+import { clickButton, clickText, compose, countOf, enter, eventually, focusOn, IS_FIREFOX, onElement, openPage, pagePause, pressOn, setUp, typeInto, until, untilEqual, untilFocus, untilText, wake, write } from "./harness.js";
 
 const bench = setUp();
 const { as, at } = bench;
@@ -82,6 +82,29 @@ describe("two tabs", () => {
     await compose(one, "");
     await untilText(two, ".message-row", "Said once");
     await untilEqual(two, box, (area) => area.value, "");
+  });
+
+  it("show one edit, and end it together", async () => {
+    const { id } = await bench.server.send("Ada", "general", "edited", "Frist");
+    const area = ".editor-form .editor__text";
+    const one = await as("Ada", await at("general", "edited"));
+    const two = await tabBeside(one);
+    await two.waitForSelector(`[data-id="${id}"]`);
+    await pressOn(one, `[data-id="${id}"]`, "e");
+    await untilFocus(one, area);
+    await one.keyboard.type(" of all");
+    // What was begun elsewhere goes on here.
+    await two.reload();
+    await untilEqual(two, area, (field) => field.value, "Frist of all");
+    await focusOn(two, box);
+    await typeInto(one, area, " things");
+    await untilEqual(two, area, (field) => field.value, "Frist of all things");
+    await clickText(one, ".editor-form button", "Save");
+    for (const tab of [one, two]) {
+      await until(tab, () => !document.querySelector(".editor-form"));
+      await untilText(tab, ".message-row .content", "Frist of all things");
+    }
+    await untilFocus(two, box);
   });
 
   it("leave no draft that goes with the session, although one of them was frozen", { skip: IS_FIREFOX }, async () => {

@@ -106,6 +106,7 @@ async function start() {
       if (session.store.isVisitor) return;
       // A frozen page does not hear what other tabs keep.
       session.readDrafts();
+      session.readEdits();
       void reportPresence(true);
     },
   });

@@ -92,6 +92,8 @@ export function createSession({ matches, requestTerms, tabs }) {
   const edits = {
     /** @type {Map<string, string>} */
     texts: new Map(),
+    /** Counts the times that they were read again, since another tab has changed one of them. */
+    changes: signal(0),
     /** @param {string} id @param {string | null} text Null: the edit has ended. */
     set(id, text) {
       if (text === null) edits.texts.delete(id);
@@ -150,10 +152,12 @@ export function createSession({ matches, requestTerms, tabs }) {
 
   /** A message is gone. @param {number} id @param {Destination} place For a message that is not known here. */
   function keepEdit(id, place) {
-    const text = edits.texts.get(String(id));
+    if (!edits.texts.has(String(id))) return;
+    // Another tab may have made it a draft by now.
+    const text = entriesOf("edits").all().get(String(id));
+    edits.set(String(id), null);
     if (!text) return;
     const message = store.messages.byId.get(id);
-    edits.set(String(id), null);
     const now = Math.floor(Date.now() / 1000);
     const destination = message ? destinationOf(store, message) : place;
     drafts.set(destination, text, now, true, drafts.freeKey(destination, now));
@@ -245,7 +249,7 @@ export function createSession({ matches, requestTerms, tabs }) {
         else void fetchSent(localId, id);
       },
     });
-    edits.texts = entriesOf("edits").all();
+    readEdits();
     drafts = createDrafts({
       entries: entriesOf("drafts"),
       isSynchronized: () => store.setting("enable_drafts_synchronization") !== false,
@@ -260,12 +264,19 @@ export function createSession({ matches, requestTerms, tabs }) {
   whenKeptElsewhere((name) => {
     if (name.startsWith(`${store.selfId}/outbox/`)) outbox.watchOthers();
     if (name.startsWith(`${store.selfId}/drafts/`)) readDrafts();
+    if (name.startsWith(`${store.selfId}/edits/`)) readEdits();
   });
 
   /** Takes over the drafts that other tabs keep. */
   function readDrafts() {
     drafts.readAgain();
     store.touch("drafts");
+  }
+
+  /** Takes over the edits that other tabs keep. */
+  function readEdits() {
+    edits.texts = entriesOf("edits").all();
+    edits.changes.value = edits.changes.peek() + 1;
   }
 
   /** Shows a message that the server has taken, although no event comes. @param {string} localId @param {number} id */
@@ -320,6 +331,7 @@ export function createSession({ matches, requestTerms, tabs }) {
       return drafts;
     },
     readDrafts,
+    readEdits,
     edits,
     uploads: createUploads(),
     replaceKept,

@@ -7,7 +7,7 @@ import { ApiError } from "../api/client.js";
 import { getMessage } from "../api/endpoints.js";
 import { messageHistory, readReceipts, reportMessage, updateMessage } from "../api/endpoints_on_demand.js";
 import { h } from "../lib/dom.js";
-import { distinct } from "../lib/signal.js";
+import { distinct, effect } from "../lib/signal.js";
 import { fullTime } from "../lib/time.js";
 import { t } from "../lib/words.js";
 import { holdKeys } from "../platform/keyboard.js";
@@ -47,13 +47,17 @@ export async function editMessage(app, message, timeline, { isResumed = false } 
   const row = timeline?.rowOf(message.id);
   const content = row?.querySelector(".content");
   if (!reply || !(content instanceof HTMLElement) || row?.querySelector(".editor")) return;
-  // The row may have been drawn again since.
-  const close = () => {
-    session.edits.set(key, null);
+  /** Shows the content again. The row may have been drawn again since. */
+  const remove = () => {
     const [around, before] = [form.closest(".message-row"), form.previousElementSibling];
+    const isElsewhere = document.activeElement !== document.body && !form.contains(document.activeElement);
     form.remove();
     if (before instanceof HTMLElement) before.hidden = false;
-    if (around instanceof HTMLElement) around.focus({ preventScroll: true });
+    if (around instanceof HTMLElement && !isElsewhere) around.focus({ preventScroll: true });
+  };
+  const close = () => {
+    session.edits.set(key, null);
+    remove();
   };
   const finish = () => {
     session.uploads.giveUpFailed(editor.value());
@@ -89,11 +93,12 @@ export async function editMessage(app, message, timeline, { isResumed = false } 
     };
     session.tell(t("The edit is discarded."), { label: t("Undo"), run: undo });
   };
+  let isFollowing = false;
   const editor = createEditor(app, {
     label: t("Edit message"),
     value: session.edits.texts.get(key) ?? reply.message.content,
     onSend: save,
-    onInput: () => session.edits.set(key, editor.value() === reply.message.content ? null : editor.value()),
+    onInput: () => isFollowing || session.edits.set(key, editor.value() === reply.message.content ? null : editor.value()),
     channel: message.stream_id ?? null,
     isChannel: message.type === "stream",
     isEdit: true,
@@ -113,6 +118,18 @@ export async function editMessage(app, message, timeline, { isResumed = false } 
   content.hidden = true;
   content.after(form);
   if (!isResumed) editor.focus();
+  /** Shows what another tab writes, and ends with the edit there. */
+  const follow = () => {
+    session.edits.changes.value;
+    if (!form.isConnected) return queueMicrotask(endFollowing);
+    const text = session.edits.texts.get(key);
+    if ((text ?? reply.message.content) === editor.value()) return;
+    if (text === undefined) return remove();
+    isFollowing = true;
+    editor.setValue(text);
+    isFollowing = false;
+  };
+  const endFollowing = effect(follow);
 }
 
 /** Listens to the changes of a message that is shown. For the scope of a dialog. @param {App} app @param {number} id */
