@@ -164,6 +164,33 @@ describe("groups", () => {
   });
 });
 
+describe("a name that was changed", () => {
+  it("can be changed back on the same page, of a person and of a group", async () => {
+    const id = await bench.server.person("Kuno");
+    const { group_id: group } = await bench.server.call("Ada", "POST", "/user_groups/create", { name: "rowers", description: "", members: [] });
+    const ada = await as("Ada", `#user/${id}`);
+    await clickText(ada, "dialog button", "Edit");
+    for (const name of ["Udo", "Kuno"]) {
+      await fillIn(ada, "Name", name);
+      await submit(ada, "Save");
+      await untilToast(ada, "Saved.");
+      await untilText(ada, ".people .side-item__name", name);
+    }
+    assert.ok(await userNamed("Kuno"));
+    await go(ada, "#inbox");
+    await until(ada, () => !document.querySelector("dialog"));
+    await go(ada, `#groups/${group}/rowers/general`);
+    await untilText(ada, "dialog h3", "rowers");
+    for (const name of ["sculls", "rowers"]) {
+      await fillIn(ada, "Name", name);
+      await submit(ada, "Save");
+      await untilToast(ada, "Saved.");
+      await untilText(ada, "dialog h3", name);
+    }
+    assert.ok(await groupNamed("rowers"));
+  });
+});
+
 describe("a mention of a group", () => {
   it("has the present name of the group, and opens it", async () => {
     const { group_id: id } = await bench.server.call("Ada", "POST", "/user_groups/create", { name: "sailors", description: "", members: [idOf("Bob")] });

@@ -11,7 +11,7 @@ import { groupName } from "../selectors/group_names.js";
 import { groupRights } from "../selectors/group_settings.js";
 import { groupOf } from "../store/lists.js";
 import { userOf } from "../store/users.js";
-import { field, form, lineForm, live, row, rows, saving, submitButton } from "./form_parts.js";
+import { field, followChanges, form, lineForm, live, row, rows, saving, submitButton } from "./form_parts.js";
 import { groupSelect } from "./group_select.js";
 import { membersPicker } from "./members_picker.js";
 import { avatar, button } from "./parts.js";
@@ -69,13 +69,21 @@ export function groupPage(app, id) {
 }
 
 /** @param {App} app @param {UserGroup} group @param {boolean} disabled */
-function nameForm({ session }, group, disabled) {
+function nameForm({ store, session }, group, disabled) {
+  const current = () => groupOf(store, group.id) ?? group;
   const name = h("input", { type: "text", value: group.name, maxlength: 100, required: true, disabled });
   const description = h("input", { type: "text", value: group.description, disabled });
+  followChanges(
+    () => store.on("groups"),
+    [
+      [name, () => current().name],
+      [description, () => current().description],
+    ],
+  );
   const save = () => {
     const params = {
-      ...(name.value.trim() !== group.name ? { name: name.value.trim() } : {}),
-      ...(description.value !== group.description ? { description: description.value } : {}),
+      ...(name.value.trim() !== current().name ? { name: name.value.trim() } : {}),
+      ...(description.value !== current().description ? { description: description.value } : {}),
     };
     return saving(session, api.updateGroup(group.id, params));
   };

@@ -6,7 +6,7 @@
 import * as api from "../api/endpoints_on_demand.js";
 import { h } from "../lib/dom.js";
 import { t } from "../lib/words.js";
-import { field, form, saving, submitButton } from "./form_parts.js";
+import { field, followChanges, form, saving, submitButton } from "./form_parts.js";
 import { button } from "./parts.js";
 import { showDialog } from "./popover.js";
 import { profileField } from "./profile_field.js";
@@ -18,39 +18,49 @@ import { profileField } from "./profile_field.js";
 export function editPerson(app, user) {
   const { store, session } = app;
   const id = user.user_id;
+  const current = () => store.users.get(id) ?? user;
   const name = h("input", { type: "text", required: true, maxlength: 100, value: user.full_name });
   const email = h("input", { type: "email", value: user.delivery_email ?? "" });
   const status = h("input", { type: "text", maxlength: 60, value: store.statuses.get(id)?.status_text ?? "" });
   const save = () => {
     const params = {
-      ...(name.value.trim() !== user.full_name ? { full_name: name.value.trim() } : {}),
-      ...(email.value.trim() && email.value.trim() !== user.delivery_email ? { new_email: email.value.trim() } : {}),
+      ...(name.value.trim() !== current().full_name ? { full_name: name.value.trim() } : {}),
+      ...(email.value.trim() && email.value.trim() !== current().delivery_email ? { new_email: email.value.trim() } : {}),
     };
     return saving(session, api.updateUser(id, params));
   };
-  showDialog(t("Edit {name}", { name: user.full_name }), () => [
-    form(
-      save,
-      field(t("Name"), name),
-      store.state.is_owner && field(t("Email"), email, t("The person logs in with this address.")),
-      submitButton(t("Save")),
-    ),
-    form(
-      () => saving(session, api.updateStatusOf(id, { status_text: status.value.trim() })),
-      field(t("Status"), status),
-      h("div", null, h("button", { type: "submit", class: "button" }, t("Set status"))),
-    ),
-    h(
-      "div",
-      { class: "form" },
-      (store.state.custom_profile_fields ?? []).map((definition) => {
-        const value = user.profile_data?.[definition.id]?.value ?? "";
-        const change = (/** @type {unknown} */ next) =>
-          void saving(session, api.updateUser(id, { profile_data: [{ id: definition.id, value: next === "" ? null : next }] }));
-        return profileField(app, definition, value, change);
-      }),
-    ),
-  ]);
+  showDialog(t("Edit {name}", { name: user.full_name }), () => {
+    followChanges(
+      () => store.on("users"),
+      [
+        [name, () => current().full_name],
+        [email, () => current().delivery_email ?? ""],
+      ],
+    );
+    return [
+      form(
+        save,
+        field(t("Name"), name),
+        store.state.is_owner && field(t("Email"), email, t("The person logs in with this address.")),
+        submitButton(t("Save")),
+      ),
+      form(
+        () => saving(session, api.updateStatusOf(id, { status_text: status.value.trim() })),
+        field(t("Status"), status),
+        h("div", null, h("button", { type: "submit", class: "button" }, t("Set status"))),
+      ),
+      h(
+        "div",
+        { class: "form" },
+        (store.state.custom_profile_fields ?? []).map((definition) => {
+          const value = user.profile_data?.[definition.id]?.value ?? "";
+          const change = (/** @type {unknown} */ next) =>
+            void saving(session, api.updateUser(id, { profile_data: [{ id: definition.id, value: next === "" ? null : next }] }));
+          return profileField(app, definition, value, change);
+        }),
+      ),
+    ];
+  });
 }
 
 /** Creates an account with a password, for a person without an invitation. @param {App} app */
