@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { axeViolations } from "./axe.js";
-import { clickButton, clickText, clickWithMouse, compose, eventually, fillIn, IS_FIREFOX, onElement, onElements, pressOn, press, setUp, typeInto, until, untilAllEqual, untilEqual, untilFocus, untilText, untilToast, wake } from "./harness.js";
+import { click, clickButton, clickText, clickWithMouse, compose, eventually, fillIn, IS_FIREFOX, onElement, onElements, pressOn, press, setUp, typeInto, until, untilAllEqual, untilEqual, untilFocus, untilText, untilToast, wake } from "./harness.js";
 
 const bench = setUp();
 const { as, at, go } = bench;
@@ -115,6 +115,23 @@ describe("the page", () => {
     await until(ada, () => document.activeElement.matches(".search input"));
     await ada.keyboard.press("Tab");
     await eventually(async () => assert.ok(await ada.evaluate(() => document.activeElement !== document.body && document.activeElement.closest(".search .completions") === null)));
+  });
+});
+
+describe("a side column on a phone", () => {
+  it("closes for what it leads to, also if that is shown already, or is to be written", async () => {
+    await bench.server.send("Bob", "general", "slim", "Narrow");
+    const ada = await as("Ada", await at("general", "slim"), { width: 390, height: 780, touch: true });
+    await untilText(ada, ".message-row", "Narrow");
+    const isOpen = (button) => [document.body.dataset.column === "left", button.getAttribute("aria-expanded")];
+    for (const [selector, name, focused] of [[".side-list--topics a", "slim"], [".side-list--topics button", "New topic", ".composer__to [data-next]"], [".sidebar a", "Inbox"]]) {
+      await click(ada, ".header__left");
+      await untilEqual(ada, ".header__left", isOpen, [true, "true"]);
+      await clickText(ada, selector, name);
+      await untilEqual(ada, ".header__left", isOpen, [false, "false"]);
+      if (focused) await untilFocus(ada, focused);
+    }
+    await ada.waitForSelector(".inbox__list");
   });
 });
 

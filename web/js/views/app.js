@@ -70,7 +70,7 @@ export function createApp(session) {
   people?.classList.add("people");
   const element = h(
     "div",
-    { class: "app", onclick: (/** @type {MouseEvent} */ event) => openChannel(app, event), ...fileDrop(app) },
+    { class: "app", onclick: (/** @type {MouseEvent} */ event) => followLink(app, event), ...fileDrop(app) },
     skipLink(app),
     sidebar,
     h(
@@ -179,10 +179,13 @@ function showColumn(header, side) {
   if (next) /** @type {HTMLElement | null} */ (document.querySelector(next === "left" ? ".sidebar a" : ".people input"))?.focus();
 }
 
-/** A channel opens the same way, also where its topics are not known yet. @param {App} app @param {MouseEvent} event */
-function openChannel(app, event) {
+/** A side column closes for what its links lead to, which may be shown already. A channel opens the same way, also where its topics are
+ * not known yet. @param {App} app @param {MouseEvent} event */
+function followLink(app, event) {
+  if (event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+  if (closest(event, ".sidebar a, .people a")) app.showColumn(null);
   const channel = closest(event, "a[data-opens-channel]")?.dataset.opensChannel;
-  if (!channel || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+  if (!channel) return;
   event.preventDefault();
   void app.goChannel(Number(channel));
 }
@@ -235,7 +238,7 @@ function followRoute(app, middle) {
 
   /** @param {Route} current */
   function show(current) {
-    delete document.body.dataset.column;
+    app.showColumn(null);
     closePopover();
     app.timeline = null;
     endView();

@@ -220,6 +220,8 @@ export function createComposer(app) {
     });
   }
 
+  // On a phone, a side column is above the box.
+  element.addEventListener("focusin", () => app.showColumn(null));
   recipients.addEventListener("keydown", (event) => {
     if (event.key !== "Enter" || isComposing(event) || !closest(event, "[data-next]")) return;
     event.preventDefault();
