@@ -60,6 +60,23 @@ describe("a key", () => {
     await untilFocus(ada, ".composer .editor__text");
   });
 
+  it("edits the last own message that is shown, and brings it into sight", async () => {
+    const { id } = await bench.server.send("Ada", "general", "tower", "The one to edit");
+    for (let count = 0; count < 60; count++) await bench.server.send("Bob", "general", "tower", `Point ${count}`);
+    const { id: gone } = await bench.server.send("Ada", "general", "tower", "About to be deleted");
+    const ada = await as("Ada", await at("general", "tower"));
+    await untilText(ada, ".message-row", "About to be deleted");
+    await pressOn(ada, `[data-id="${gone}"]`, "i");
+    await clickText(ada, "[role=menuitem]", "Delete");
+    await until(ada, (row) => !document.querySelector(row), `[data-id="${gone}"]`);
+    await pressOn(ada, "body", "ArrowLeft");
+    await untilFocus(ada, `[data-id="${id}"] .editor__text`);
+    await untilEqual(ada, `[data-id="${id}"] .editor__text`, (area) => {
+      const [box, own] = [document.querySelector(".timeline__scroller"), area].map((element) => element.getBoundingClientRect());
+      return own.bottom > box.top && own.top < box.bottom;
+    }, true);
+  });
+
   it("acts on the message in the place of one that goes", async () => {
     const ids = [];
     for (const text of ["First", "Second", "Third"]) ids.push((await bench.server.send("Ada", "general", "departing", text)).id);

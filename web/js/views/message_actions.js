@@ -213,8 +213,9 @@ function bindKeys(app, timeline) {
         const last = timeline.range.ids
           .toReversed()
           .map((id) => store.messages.byId.get(id))
-          .find((message) => message && canEdit(app, message));
+          .find((message) => message && canEdit(app, message) && timeline.rowOf(message.id));
         if (!last) return false;
+        timeline.rowOf(last.id)?.scrollIntoView({ block: "nearest" });
         void editMessage(app, last, timeline);
       },
     }),
