@@ -266,6 +266,22 @@ describe("what the user may not do", () => {
     await bench.server.call("Ada", "PATCH", `/users/${tess}`, { role: 400 });
     await untilRemovable("Tess");
   });
+
+  it("is offered as soon as it is allowed, and no longer than that: changing a channel", async () => {
+    const vera = await bench.server.person("Vera");
+    const id = await bench.server.channel("porch", ["Ada", "Vera"]);
+    const page = await as("Vera", `#channels/${id}/porch/general`);
+    const isOffered = (fields) => fields.map((field) => !field.disabled && field.checkVisibility());
+    const untilOffered = async (is) => {
+      await untilAllEqual(page, "dialog form :is(input, textarea, button)", isOffered, [is, is, is]);
+      await untilAllEqual(page, "dialog .button--danger", (buttons) => buttons.map((button) => button.textContent), is ? ["Archive channel"] : []);
+    };
+    await untilOffered(false);
+    for (const [role, is] of [[200, true], [400, false]]) {
+      await bench.server.call("Ada", "PATCH", `/users/${vera}`, { role });
+      await untilOffered(is);
+    }
+  });
 });
 
 describe("other programs", () => {

@@ -101,6 +101,7 @@ export function channelSettings(app, body, id, wanted) {
   };
   const mayAdmin = () => {
     store.on("groups");
+    store.on("users");
     return mayAdminister(store, channel());
   };
   const change = (/** @type {Record<string, unknown>} */ params) => saving(session, api.updateChannel(id, params));
@@ -134,9 +135,12 @@ const head = (app, channel, section) => [
 /** @param {Context} context */
 function general({ app, id, channel, mayAdmin, change }) {
   const { store, session } = app;
-  const disabled = !mayAdmin();
-  const name = h("input", { type: "text", value: channel().name, maxlength: store.state.max_stream_name_length ?? 60, disabled });
-  const description = h("textarea", { rows: 3, value: channel().description, disabled });
+  const name = h("input", { type: "text", value: channel().name, maxlength: store.state.max_stream_name_length ?? 60 });
+  const description = h("textarea", { rows: 3, value: channel().description });
+  const saveLine = submitButton(t("Save"));
+  effect(() => {
+    name.disabled = description.disabled = saveLine.hidden = !mayAdmin();
+  });
   followChanges(
     () => store.on("channels"),
     [
@@ -159,10 +163,11 @@ function general({ app, id, channel, mayAdmin, change }) {
   };
   return [
     live(() => channel().rendered_description && contentElement(app, channel().rendered_description, null)),
-    form(save, field(t("Name"), name), field(t("Description"), description), !disabled && submitButton(t("Save"))),
+    form(save, field(t("Name"), name), field(t("Description"), description), saveLine),
     emailAddress(app, channel()),
     live(() => {
       const { folder_id, topics_policy, creator_id } = channel();
+      const disabled = !mayAdmin();
       const folders = (store.state.channel_folders ?? []).filter((folder) => !folder.is_archived);
       /** @type {[string | number, string][]} */
       const options = [["null", t("None")], ...folders.map((folder) => /** @type {[number, string]} */ ([folder.id, folder.name]))];
@@ -189,7 +194,7 @@ function general({ app, id, channel, mayAdmin, change }) {
       ];
     }),
     live(() => {
-      if (disabled) return null;
+      if (!mayAdmin()) return null;
       const isArchived = channel().is_archived;
       const label = isArchived ? t("Restore from the archive") : t("Archive channel");
       return h("div", null, isArchived ? button(label, () => change({ is_archived: false })) : button(label, archive, "danger"));
