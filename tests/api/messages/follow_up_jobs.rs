@@ -44,7 +44,7 @@ async fn users_who_have_access_again_keep_their_flags() {
         client.post("/messages/flags", &star).await.ok();
     }
     let moved = edit(&owner, id, json!({"stream_id": secret}));
-    interrupt(&server, moved, subscribe(&owner, "secret", &[&cleo])).await.ok();
+    Box::pin(interrupt(&server, moved, subscribe(&owner, "secret", &[&cleo]))).await.ok();
     let starred = server.column("SELECT user_id FROM user_message_flags WHERE flags & 1").await;
     assert_eq!(starred, [cleo.user_id.to_string()]);
 }
@@ -62,7 +62,7 @@ async fn messages_that_become_unread_again_stay_unread() {
         let newest = json!({"messages": [first + 5_000], "op": "remove", "flag": "read"});
         ada.post("/messages/flags", newest).await.ok();
     };
-    interrupt(&server, marked, again).await.ok();
+    Box::pin(interrupt(&server, marked, again)).await.ok();
     let state = json!({"fetch_event_types": ["message", "update_message_flags"]});
     let unread = ada.post("/register", state).await.ok()["unread_msgs"].clone();
     assert_eq!(unread["streams"][0]["unread_message_ids"], json!([first + 5_000]));
@@ -88,7 +88,7 @@ async fn late_events_list_what_is_still_read() {
         let unread = json!({"messages": [newest], "op": "remove", "flag": "read"});
         ada.post("/messages/flags", unread).await.ok();
     };
-    interrupt(&server, archived, again).await.ok();
+    Box::pin(interrupt(&server, archived, again)).await.ok();
     let events = queue.expect_kinds(&["update_message_flags/remove", "update_message_flags/add"]).await;
     assert_eq!(events[0]["messages"], json!([newest]));
     assert_eq!(events[1]["messages"], json!([first + 1]));
@@ -109,7 +109,7 @@ async fn policies_that_are_set_after_a_topic_was_deleted_stay() {
     assert_eq!(server.count("user_topic").await, "2");
     let path = format!("/streams/{garden}/delete_topic");
     let deleted = owner.post(&path, json!({"topic_name": "lunch"}));
-    interrupt(&server, deleted, policy(1)).await.ok();
+    Box::pin(interrupt(&server, deleted, policy(1))).await.ok();
     let left = server.column("SELECT user_id FROM user_topic WHERE visibility_policy = 1").await;
     assert_eq!(left, [ada.user_id.to_string()]);
 }
