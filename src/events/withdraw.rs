@@ -26,7 +26,7 @@ pub struct Withdrawal {
     events: VecDeque<EventId>,
     /// Their length.
     bytes: i64,
-    /// Who does not get them; `None` for everyone.
+    /// The users who do not get them; `None` for everyone.
     from: Option<Loss>,
 }
 

@@ -246,7 +246,7 @@ async fn each_kind_of_background_work_is_divided() {
     }
 }
 
-/// What a step looks up for its topic is long in a channel of very many people.
+/// In a channel of very many people, the receivers of a topic take long to look up.
 #[tokio::test]
 async fn a_step_of_retention_is_about_one_topic() {
     let server = server_in_steps(Options::default()).await;

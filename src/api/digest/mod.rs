@@ -97,7 +97,7 @@ enum State {
     Off,
     /// There are none before a time, in UNIX seconds.
     NotBefore(i64),
-    /// Those of a day are due, in days since 1970.
+    /// The digests of a day are due, in days since 1970.
     Due(i64),
 }
 
