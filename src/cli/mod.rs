@@ -199,7 +199,7 @@ enum UserCommand {
     /// Revokes all API keys and sessions of the user, so every client has to log in again. Without --password-stdin, the
     /// password is random and printed once.
     Password(PasswordCommand),
-    /// Create links with which people set a password: those who have none, such as after an import.
+    /// Create links to set a password, for people who have none, such as after an import.
     ///
     /// Prints the links, or sends them with --mail. A link works once, for a day, and replaces the person's earlier link. Anyone who
     /// has a link can set the password.

@@ -18,17 +18,17 @@ administers the channels. The *bot* and the *webhook bot*, which only sends, bel
 no account. A user who is *in* a channel is subscribed to it; one who *left* was subscribed when it was created; the others
 never were. Web-public channels are enabled.
 
-Below `/json`, `POST /register` answers the outsider, and bots, which have no session there, as visitors: see *Without an
-account*.
+Below `/json`, `POST /register` treats the outsider and bots as visitors, because they have no session there: see
+*Without an account*.
 ";
 
 /// Operations for visitors. Tests: `tests/api/visitors`, whose `routes.rs` compares the operations with those of the server.
 const WITHOUT_ACCOUNT: &str = "
 ## Without an account
 
-A *visitor* sends no credentials, to a file, an image or a path below `/json`; below `/api` a key is required, and a wrong
-key is refused everywhere. Visitors read the whole history of web-public channels that are not archived, while
-`enable_spectator_access` is on and the organization is not deactivated. No other operation admits them.
+A *visitor* requests a file, an image or a path below `/json` without credentials. Paths below `/api` require a key, and a
+wrong key is refused everywhere. Visitors read the whole history of web-public channels that are not archived, while
+`enable_spectator_access` is on and the organization is not deactivated. All other operations refuse them.
 
 | operation | a visitor gets | what is hidden or missing |
 |---|---|---|
