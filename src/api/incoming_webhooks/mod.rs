@@ -374,20 +374,21 @@ impl Delivery {
         }
     }
 
-    /// The topic of all messages: that of the address, or the only one of a channel without topics. `None` if each message has
-    /// its own.
+    /// The topic of all messages: that of the address, or the empty one in direct messages and in a channel without topics. `None`
+    /// if each message has its own.
     fn topic(&self, snapshot: &Snapshot<'_>) -> Option<&str> {
         let params = &self.params;
-        let ctx = Ctx::new(snapshot, &self.sender, self.now);
-        if params.topic.is_none()
-            && let Some(stream) = &params.stream
-            && let Ok(Destination::Channel(stream, _)) =
-                destination::find(ctx, MessageType::Channel, stream, Some(""))
-            && stream.topics_policy == TopicsPolicy::EmptyTopicOnly
-        {
-            return Some("");
+        if params.topic.is_some() {
+            return params.topic.as_deref();
         }
-        params.topic.as_deref()
+        let Some(stream) = &params.stream else { return Some("") };
+        let ctx = Ctx::new(snapshot, &self.sender, self.now);
+        match destination::find(ctx, MessageType::Channel, stream, Some("")) {
+            Ok(Destination::Channel(stream, _)) if stream.topics_policy == TopicsPolicy::EmptyTopicOnly => {
+                Some("")
+            }
+            _ => None,
+        }
     }
 
     /// The messages that the body asks for; `None` if it asks for the account.

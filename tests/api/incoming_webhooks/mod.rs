@@ -66,9 +66,10 @@ async fn channels_and_topics_may_be_encoded_twice() {
     }
 }
 
-/// A channel without topics accepts messages of programs that give theirs topics, and shows the titles that these would be.
+/// Direct messages, and a channel without topics, which accepts messages of programs that give theirs topics, show the titles that
+/// these would be.
 #[tokio::test]
-async fn channels_without_topics_show_titles() {
+async fn messages_without_topics_show_titles() {
     let server = TestServer::start().await;
     let (owner, ada) = (server.owner().await, server.member("ada").await);
     let channel = json!({"name": "news", "subscribers": [ada.user_id], "topics_policy": "empty_topic_only"});
@@ -78,14 +79,18 @@ async fn channels_without_topics_show_titles() {
     let payload =
         json!({"action": "opened", "issue": issue, "repository": repository, "sender": {"login": "x"}});
     let api_key = key(&ada).await;
-    for stream in [json!(channel), json!("news")] {
-        let request = server.anonymous().request(Method::POST, "/external/github");
-        let request = request.query(json!({"api_key": api_key, "stream": stream}));
+    let queries = [
+        json!({"api_key": api_key, "stream": channel}),
+        json!({"api_key": api_key, "stream": "news"}),
+        json!({"api_key": api_key}),
+    ];
+    for (query, place) in queries.into_iter().zip([json!(channel), json!(channel), json!(null)]) {
+        let request = server.anonymous().request(Method::POST, "/external/github").query(query);
         let request = request.header("X-GitHub-Event", "issues");
         request.body("application/json", payload.to_string()).send().await.ok();
         let message = newest(&ada).await;
         let found = (&message["stream_id"], &message["content"]);
-        assert_eq!(found, (&json!(channel), &json!("x opened [issue #1 Crash](http://g/1).")));
+        assert_eq!(found, (&place, &json!("x opened [issue #1 Crash](http://g/1).")));
     }
 }
 
