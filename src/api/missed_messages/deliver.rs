@@ -8,10 +8,11 @@ use crate::domain::messages::notification_queue::Queue;
 use crate::domain::missed_messages::Batch;
 use crate::domain::notifications::waiting;
 use crate::domain::{mail, mail_addresses, missed_messages};
-use crate::error::{ApiError, ApiResult};
+use crate::error::ApiResult;
 use crate::scheduler::process_due;
 use crate::store::{Snapshot, Tx};
 use crate::types::{MailPattern, MessageId};
+use rusqlite::Connection;
 use std::collections::VecDeque;
 
 /// Batches whose emails are composed and queued together.
@@ -36,23 +37,20 @@ enum Step {
     End(Batch),
 }
 
-/// Puts the emails of all due batches into the queue of mail. Returns when something is due next, in UNIX seconds.
+/// Puts the emails of all due batches into the queue of mail, as long as it has room. Returns when something is due next, in UNIX
+/// seconds.
 pub async fn deliver_due(app: &App) -> ApiResult<Option<i64>> {
-    let read = app.readers.read(|snapshot| -> ApiResult<_> {
-        Ok((mail::is_on(snapshot)?, mail::outbox::has_room(snapshot, Priority::Bulk)?))
-    });
-    let (is_on, has_room) = read.await?;
-    if !is_on {
+    if !app.readers.read(|snapshot| mail::is_on(snapshot)).await? {
         clear(app).await?;
         return Ok(None);
-    }
-    if !has_room {
-        return Ok(Some(app.clock.seconds() + PAUSE_WITHOUT_ROOM));
     }
     process_due(
         app,
         |snapshot, after| {
             let now = app.clock.seconds();
+            if !has_room(snapshot)? {
+                return Ok(Some(((now + PAUSE_WITHOUT_ROOM, 0), Vec::new())));
+            }
             let batches = missed_messages::batches_after(snapshot, after, now, BATCHES_AT_ONCE)?;
             let last = batches.last().map(|batch| (batch.due, batch.id));
             Ok(last.map(|last| (last, batches)))
@@ -60,6 +58,11 @@ pub async fn deliver_due(app: &App) -> ApiResult<Option<i64>> {
         |batches| deliver(app, batches),
     )
     .await
+}
+
+/// True if the queue of mail has room for another email.
+fn has_room(connection: &Connection) -> ApiResult<bool> {
+    mail::outbox::has_room(connection, Priority::Bulk)
 }
 
 /// Removes what waits: the server does not send mail any more.
@@ -93,7 +96,7 @@ async fn deliver(app: &App, batches: Vec<Batch>) -> ApiResult<()> {
 }
 
 /// Puts the emails of some batches into the queue of mail, each in the transaction that removes its messages: a crash repeats and
-/// loses none. The last step of a batch removes it.
+/// loses none. The last step of a batch removes it. When the queue has no more room, the rest stays where it is.
 async fn deliver_together(app: &App, batches: Vec<Batch>) -> ApiResult<()> {
     let now = app.clock.seconds();
     let receives_mail = app.options.mail_pattern.is_some();
@@ -112,6 +115,9 @@ async fn deliver_together(app: &App, batches: Vec<Batch>) -> ApiResult<()> {
         let some: Vec<Step> = steps.drain(..steps.len().min(STEPS_AT_ONCE)).collect();
         let compose = move |snapshot: &Snapshot<'_>| -> ApiResult<VecDeque<(Step, Option<Composed>)>> {
             let mut composed = VecDeque::new();
+            if !has_room(snapshot)? {
+                return Ok(composed);
+            }
             for step in some {
                 let letter = match &step {
                     Step::Letter(batch, bucket) => {
@@ -124,9 +130,13 @@ async fn deliver_together(app: &App, batches: Vec<Batch>) -> ApiResult<()> {
             Ok(composed)
         };
         let mut composed = app.read_in(&app.pools.notifications, None, compose).await?;
+        if composed.is_empty() {
+            return Ok(());
+        }
         let pattern = app.options.mail_pattern.clone();
         let store = move |tx: &mut Tx<'_>| -> ApiResult<bool> {
             match composed.pop_front() {
+                Some((Step::Letter(..), Some(_))) if !has_room(tx)? => return Ok(true),
                 Some((Step::Letter(batch, bucket), letter)) => {
                     put(tx, batch, letter, pattern.as_ref(), &bucket.message_ids)?;
                 }
@@ -151,9 +161,6 @@ fn put(
     message_ids: &[MessageId],
 ) -> ApiResult<()> {
     if let Some(Composed { mut letter, answered }) = letter {
-        if !mail::outbox::has_room(tx, Priority::Bulk)? {
-            return Err(ApiError::internal("too many emails wait, so that a batch of messages waits too"));
-        }
         if let Some(message_id) = answered {
             // If the message was deleted since, this fails, and the email is composed again.
             let address = mail_addresses::reply_address(tx, pattern, batch.user_id, message_id)?;

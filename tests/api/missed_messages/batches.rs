@@ -179,6 +179,36 @@ async fn letters_that_find_no_room_wait() {
     assert_eq!(mailbox.take(&server, &ada).await.len(), 1);
 }
 
+/// When the queue is full, no further emails are composed.
+// conformance: missed-8
+#[tokio::test]
+async fn letters_of_which_some_find_room_wait_for_more() {
+    let (_mailbox, server) = Mailbox::with_server().await;
+    let bob = server.administrator("bob").await;
+    let crowd = server.crowd(12).await;
+    let everyone: Vec<&Client> = crowd.iter().chain([&bob]).collect();
+    let channel = server.channel("general", &everyone).await;
+    server.app().writer.background().set_limit(Duration::MAX);
+    for topic in ["one", "two"] {
+        bob.send(channel, topic, "@**all** hello").await;
+    }
+    scheduler::settle(server.app()).await;
+    fill_queue(&server, 14_999).await;
+    server.clock.advance(PERIOD);
+    let letters = async || {
+        scheduler::settle(server.app()).await;
+        let letters = "SELECT count(*) FROM outgoing_mail WHERE kind = 'missed_messages'";
+        server.column(letters).await
+    };
+    assert_eq!(letters().await, ["1"]);
+    let figures = server.app().writer.background().figures()["missed_letters"];
+    assert_eq!((figures.jobs, figures.steps), (1, 2), "the second letter finds no room");
+    server.sql("DELETE FROM outgoing_mail WHERE kind = 'x'").await;
+    server.clock.advance(10);
+    assert_eq!(letters().await, ["24"]);
+    assert_eq!(server.column("SELECT count(*) FROM missed_batch").await, ["0"]);
+}
+
 #[tokio::test]
 async fn letters_wait_four_days_for_the_mail_server() {
     let (_mailbox, server) = Mailbox::with_server().await;
