@@ -45,8 +45,8 @@ const NOT_ALLOWED: u16 = 0;
 const FAILING_LIFETIME: i64 = 7 * 24 * 60 * 60;
 
 /// Posts all due notifications, as many at a time as there are [`Slots`]. Returns when something is due next, in UNIX seconds. A
-/// notification that the server fails to handle stays where it is and stops no other;
-/// the last such error is returned, so that it is tried again.
+/// notification that the server fails to handle stays where it is and stops no other; the last such error is returned, so that it is
+/// tried again.
 pub async fn deliver_due(app: &App) -> ApiResult<Option<i64>> {
     let transports = Transports::of(&app.options);
     if !transports.has_any() {
@@ -72,7 +72,10 @@ pub async fn deliver_due(app: &App) -> ApiResult<Option<i64>> {
         let mut due = WaitingForSlots::new(due, |due| host_of(app, due).unwrap_or_default());
         let next = next_due.into_iter().flatten().min();
         loop {
-            while let Some(one) = due.start_next(&mut slots) {
+            // A request that begins while the server stops may be cut off, and is sent again after the next start.
+            while !app.writer.background().is_stopping()
+                && let Some(one) = due.start_next(&mut slots)
+            {
                 let key = one.key.clone();
                 running.push(async move { (key, scheduler::guard(deliver(app, one)).await) });
             }

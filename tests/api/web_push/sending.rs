@@ -223,6 +223,20 @@ async fn a_restart_loses_nothing() {
     assert_eq!(browser.read(&service.all(&server).await[0])["body"], "after");
 }
 
+// conformance: push-16
+#[tokio::test]
+async fn no_request_begins_while_the_server_stops() {
+    let (mut service, mut server, ada, bob, browser) = PushService::with_reader().await;
+    service.reply([Reply::Status(503, "")]);
+    bob.send_direct(&[&ada], "hello").await;
+    assert_eq!(service.all(&server).await.len(), 1);
+    server.app().writer.background().stop();
+    server.clock.advance(10);
+    assert!(service.all(&server).await.is_empty());
+    server.restart().await;
+    assert_eq!(browser.read(&service.all(&server).await[0])["body"], "hello");
+}
+
 // conformance: push-15
 #[tokio::test]
 async fn hostile_services_delay_no_others() {
