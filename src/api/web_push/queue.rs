@@ -56,7 +56,8 @@ pub fn is_subscribed(
 }
 
 /// Adds a message to the notifications of all subscriptions of a user, under the tag of its conversation. It is sent at once,
-/// unless the push service asked to wait.
+/// unless the push service asked to wait. A message that is in a notification already is not sent again: if it was edited soon after
+/// it was sent, both decisions may be to notify of it.
 pub fn add(
     tx: &Tx<'_>,
     user_id: UserId,
@@ -75,7 +76,9 @@ pub fn add(
     }
     for subscription_id in subscriptions {
         let mut message_ids = message_ids(tx, subscription_id, tag)?.unwrap_or_default();
-        message_ids.extend(message_id.bit());
+        if message_id.bit().is_none_or(|bit| !message_ids.insert(bit)) {
+            continue;
+        }
         while message_ids.len() > MAX_MESSAGES_OF_NOTIFICATION {
             message_ids.remove_smallest(1);
         }

@@ -327,6 +327,23 @@ async fn edits_tell_those_whom_they_mention_first() {
     scheduler::settle(server.app()).await;
 }
 
+/// Both the message and its edit wait for the decision, and the text is the edited one.
+// conformance: push-8
+#[tokio::test]
+async fn a_message_that_is_edited_before_the_decision_notifies_once() {
+    let (mut service, server, ada, bob, browser) = PushService::with_reader().await;
+    let channel = server.channel("general", &[&ada, &bob]).await;
+    let id = bob.send(channel, "edits", "nothing").await;
+    assert_eq!(notified(&server, &mut service, &browser).await, nothing());
+    bob.patch(&format!("/messages/{id}"), json!({"content": "@**Ada** look"})).await.ok();
+    assert_eq!(notified(&server, &mut service, &browser).await.len(), 1);
+    // As if the decision about the message itself had been the first.
+    let edited_by = bob.user_id;
+    server.sql(&format!("INSERT INTO push_message (message_id, edited_by) VALUES ({id}, {edited_by})")).await;
+    assert_eq!(notified(&server, &mut service, &browser).await, nothing());
+    assert_eq!(server.count("push_message").await, "0");
+}
+
 /// Notifications of earlier messages are sent meanwhile.
 // conformance: push-15
 #[tokio::test]
