@@ -12,7 +12,7 @@ use crate::error::ApiResult;
 use crate::metrics::Count;
 use crate::scheduler;
 use crate::smtp::{Connection, Refusal, RefusalKind};
-use crate::store::Tx;
+use crate::store::{Snapshot, Tx};
 use std::sync::atomic::Ordering;
 
 /// The pauses after failures of the mail server, in seconds; the last is repeated.
@@ -100,10 +100,8 @@ async fn deliver_all(app: &App, options: &MailOptions, open: &mut Option<Connect
 async fn is_outdated(app: &App, due: &DueLetter) -> ApiResult<bool> {
     let Some((user_id, basis)) = due.basis.clone() else { return Ok(false) };
     let now = app.clock.seconds();
-    let is_current = app.read_in(&app.pools.slow_reads, None, move |snapshot| {
-        mailed::is_current(snapshot, user_id, &basis, now)
-    });
-    Ok(!is_current.await?)
+    let is_current = move |snapshot: &Snapshot<'_>| mailed::is_current(snapshot, user_id, &basis, now);
+    Ok(!app.read_quickly_or_slowly(None, is_current).await?)
 }
 
 /// Deletes such an email. What is left of its missed messages has another one.

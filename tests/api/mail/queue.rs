@@ -3,7 +3,7 @@
 use super::mailbox::{PERIOD, fill_queue};
 use super::sink::{MailSink, Reply};
 use super::{DAY, invitation, settle, start};
-use crate::harness::{ReservedPort, TestServer};
+use crate::harness::{Blocked, ReservedPort, TestServer};
 use serde_json::json;
 use std::net::TcpListener;
 use std::time::Duration;
@@ -172,6 +172,22 @@ async fn letters_that_people_wait_for_come_first_and_those_about_messages_last()
         "#general > one",
     ];
     assert_eq!(subjects, expected);
+}
+
+/// Whether they are still right is checked before they are sent.
+#[tokio::test]
+async fn letters_about_messages_do_not_wait_for_searches() {
+    let (server, mut sink) = start().await;
+    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
+    settle(&server).await;
+    ada.patch("/settings", json!({"enable_offline_email_notifications": true})).await.ok();
+    bob.send_direct(&[&ada], "hello").await;
+    settle(&server).await;
+    let blocked = Blocked::new(server.app(), |app| &app.pools.slow_reads).await;
+    server.clock.advance(PERIOD);
+    settle(&server).await;
+    assert_eq!(sink.rest().len(), 1);
+    blocked.end().await;
 }
 
 #[tokio::test]
