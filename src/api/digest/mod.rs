@@ -4,7 +4,7 @@
 //! - `letter`: composes the email of one person, from what they may read.
 //!
 //! It is sent on `digest_weekday` (in UTC), once to each person: the row in `digest` is written with the email. If there is no more
-//! room in the queue of mail, the rest comes later in the week.
+//! room in the queue of mail, or some fail, the rest comes later in the week.
 
 mod activity;
 mod letter;
@@ -27,7 +27,7 @@ use std::sync::Arc;
 /// Seconds of absence after which a person gets a digest, of which it has the content.
 const ABSENCE: i64 = 5 * SECONDS_PER_DAY;
 
-/// Seconds until the rest of the digests is tried if there was no room for them.
+/// Seconds until the rest of the digests is tried if there was no room for them, or some failed.
 const PAUSE: i64 = 10 * 60;
 
 /// The row of `counter` with the last day whose digests were sent, in days since 1970.
@@ -41,8 +41,8 @@ pub const RESOURCE: Resource = Resource { name: "digest", background: Some(BACKG
 const BACKGROUND: Background =
     |app, stopped| Box::pin(scheduler::run(app, stopped, |app| async move { send_due(&app).await }));
 
-/// Sends the digests of the week, if they are due. Returns when the next ones are, in UNIX seconds, if the organization has them. The
-/// days between are left out: a clock that test servers advance would stop at each.
+/// Sends the digests of the week, if they are due. Returns when the next ones are, in UNIX seconds, if the organization has them.
+/// The days between are left out: a clock that test servers advance would stop at each.
 async fn send_due(app: &App) -> ApiResult<Option<i64>> {
     let now = app.clock.seconds();
     let day = match app.readers.read(|snapshot| state(snapshot, now)).await? {
@@ -58,7 +58,7 @@ async fn send_due(app: &App) -> ApiResult<Option<i64>> {
         Ok((activity::load(snapshot, now - ABSENCE)?, absent_people(snapshot, day, now)?))
     });
     let (activity, people) = found.await?;
-    let (activity, mut result) = (Arc::new(activity), Ok(()));
+    let (activity, mut is_complete) = (Arc::new(activity), true);
     for user_id in people {
         if app.writer.background().is_stopping() {
             return Err(StoreError::Stopped.into());
@@ -67,17 +67,20 @@ async fn send_due(app: &App) -> ApiResult<Option<i64>> {
             Ok(true) => {}
             Ok(false) => {
                 tracing::info!("digests wait, because too many emails are waiting for the mail server");
-                let next = app.clock.seconds() + PAUSE;
-                set_rest(app, next).await?;
-                return Ok(Some(next));
+                is_complete = false;
+                break;
             }
             Err(error) => {
                 tracing::warn!(%error, %user_id, "a digest was not sent and will be tried again");
-                result = Err(error);
+                is_complete = false;
             }
         }
     }
-    result?;
+    if !is_complete {
+        let next = app.clock.seconds() + PAUSE;
+        set_rest(app, next).await?;
+        return Ok(Some(next));
+    }
     let finish = move |tx: &mut Tx<'_>| -> ApiResult<()> {
         counter::set(tx, REST, 0)?;
         Ok(counter::set(tx, LAST_DAY, day)?)
@@ -128,8 +131,8 @@ fn week_of(day: i64) -> Range<i64> {
     day * SECONDS_PER_DAY..(day + 7) * SECONDS_PER_DAY
 }
 
-/// The active people who were not there for some days, and had no digest in the week of a day; first those who wait for longest. Times
-/// beyond `now` are of a clock that was wrong.
+/// The active people who were not there for some days, and had no digest in the week of a day; first those who wait for longest.
+/// Times beyond `now` are of a clock that was wrong.
 fn absent_people(connection: &Connection, day: i64, now: i64) -> ApiResult<Vec<UserId>> {
     let (since, until) = (now - ABSENCE + 1, now + PRESENCE_OFFLINE_THRESHOLD_SECONDS);
     let week = week_of(day);

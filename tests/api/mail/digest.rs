@@ -139,6 +139,21 @@ async fn digests_wait_for_room_in_the_queue() {
 }
 
 #[tokio::test]
+async fn a_digest_that_fails_is_not_tried_all_the_time() {
+    let (mailbox, server, ada, bob, channel) = absent().await;
+    bob.send(channel, "lunch", "hello").await;
+    let user_id = ada.user_id;
+    let insert = "INSERT INTO user_setting (user_id, property, value)";
+    server.sql(&format!("{insert} VALUES ({user_id}, 'enable_digest_emails', 'x')")).await;
+    server.clock.advance(3 * DAY);
+    scheduler::settle(server.app()).await;
+    server.sql(&format!("DELETE FROM user_setting WHERE user_id = {user_id}")).await;
+    assert!(mailbox.take(&server, &ada).await.is_empty());
+    server.clock.advance(10 * 60);
+    assert_eq!(mailbox.take(&server, &ada).await.len(), 1);
+}
+
+#[tokio::test]
 async fn digests_come_after_a_stop_that_interrupts_them() {
     let (mailbox, mut server, ada, bob, channel) = absent().await;
     bob.send(channel, "lunch", "hello").await;
