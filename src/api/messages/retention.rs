@@ -80,8 +80,8 @@ fn remove(tx: &mut Tx<'_>, place: Place, ids: &[MessageId], cutoffs: &mut Cutoff
     }
 }
 
-/// Finds a batch of expired messages of one channel, or of direct conversations, by conversation. Costs two short statements without retention,
-/// and a seek for each channel with it.
+/// Finds a batch of expired messages of one channel, or of direct conversations, by conversation. Costs two short statements without
+/// retention, and a seek for each channel with it.
 fn find_expired(connection: &Connection, cutoffs: &mut Cutoffs) -> ApiResult<Vec<(Place, MessageId)>> {
     let of_realm: i64 = realm::settings::MESSAGE_RETENTION_DAYS.get(connection)?;
     for (recipient_id, days) in channels::limited_retention(connection, of_realm)? {
