@@ -174,7 +174,7 @@ async fn letters_that_people_wait_for_come_first_and_those_about_messages_last()
     assert_eq!(subjects, expected);
 }
 
-/// Whether they are still right is checked before they are sent.
+/// The check of an email before it is sent needs no slot of the slow reads.
 #[tokio::test]
 async fn letters_about_messages_do_not_wait_for_searches() {
     let (server, mut sink) = start().await;

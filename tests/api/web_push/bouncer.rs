@@ -47,7 +47,7 @@ pub struct Asked {
 }
 
 pub struct Bouncer {
-    port: u16,
+    pub port: u16,
     requests: UnboundedReceiver<Asked>,
     replies: Arc<Mutex<Replies>>,
 }

@@ -367,7 +367,9 @@ async fn a_hostile_bouncer_holds_up_no_one() {
 #[tokio::test]
 async fn many_notifications_of_phones_hold_up_no_browser() {
     let (bouncer, mut service) = (Bouncer::start(), PushService::start());
-    let options = Options { web_push: service.options().web_push, public_url: None, ..bouncer.options() };
+    let mut options = Options { web_push: service.options().web_push, public_url: None, ..bouncer.options() };
+    // The push service of browsers is another host.
+    options.push_bouncer.as_mut().unwrap().url = format!("http://localhost:{}", bouncer.port);
     let server = TestServer::start_with(options).await;
     let (ada, bob) = (server.member("ada").await, server.administrator("bob").await);
     let browser = Browser::subscribed(&server, &ada, &service).await;
