@@ -8,7 +8,7 @@ import { anchorToLoad, beginsUnread, centreOf, emptyText, firstUnreadOf, placesT
 import { hasPartialConversations, kindOf, topicTerms } from "../../web/js/selectors/narrow.js";
 import { groupRights, mayAddTo, mayRemoveFrom } from "../../web/js/selectors/group_settings.js";
 import { mayDelete, mayMove, moveRights } from "../../web/js/selectors/message_rights.js";
-import { timelineRows } from "../../web/js/selectors/timeline_rows.js";
+import { differOnlyInReading, timelineRows } from "../../web/js/selectors/timeline_rows.js";
 import { mayResolve, remark } from "../../web/js/selectors/writing.js";
 import { applyEvents, applyLatest } from "../../web/js/store/events.js";
 import { createFetching, createReplies, createSubscriberLists, createTopicLists } from "../../web/js/store/fetching.js";
@@ -58,6 +58,19 @@ describe("the rows of a timeline", () => {
     // An edit does not say it.
     applyEvents(store, [{ type: "update_message", message_id: 1, message_ids: [1], stream_id: 10, content: "x", rendered_content: "x", flags: ["read"] }], { matches: () => true });
     assert.equal(changes(true)[3][0], "subscribed");
+  });
+
+  it("stay as they are when a message is fetched and comes with its event as well", () => {
+    const store = storeWith();
+    const message = inTopic(1, 10, "tea", 2, { flags: undefined, reactions: [], submessages: [] });
+    const row = () => timelineRows(store, [1], { isMixed: false, firstUnread: null, revealed: new Set() })[0];
+    store.messages.put([{ ...structuredClone(message), flags: [] }]);
+    const before = row();
+    applyEvents(store, [{ type: "message", message, flags: [] }], { matches: () => true });
+    assert.notEqual(row().rev, before.rev);
+    assert.equal(differOnlyInReading(before, row()), true);
+    store.messages.update(1, () => ({ reactions: [{ emoji_name: "tada", emoji_code: "1f389", reaction_type: "unicode_emoji", user_id: 3 }] }));
+    assert.equal(differOnlyInReading(before, row()), false);
   });
 });
 

@@ -73,7 +73,8 @@ export function timelineRows(store, ids, { isMixed, isPartial = false, isOfChann
 /** Whether two rows look the same. @param {Row} one @param {Row} other */
 export const isSameRow = (one, other) => one.rev === other.rev && one.isUnread === other.isUnread && isSameFrame(one, other);
 
-/** Whether two rows of a message differ at most in whether it is read, which is the most frequent change of all.
+/** Whether two rows of a message differ at most in whether it is read, which is the most frequent change of all. A message that is fetched
+ * and also comes with its event is another object with the same content.
  * @param {Row} one @param {Row} other */
 export const differOnlyInReading = (one, other) => isSameFrame(one, other) && isSameMessage(one.message, other.message);
 
@@ -93,5 +94,7 @@ function isSameFrame(one, other) {
 function isSameMessage(one, other) {
   const flags = [one, other].map((message) => message.flags.filter((flag) => flag !== "read").join());
   const names = /** @type {Set<keyof Message>} */ (new Set([...Object.keys(one), ...Object.keys(other)]));
-  return flags[0] === flags[1] && [...names].every((name) => name === "flags" || name === "rev" || one[name] === other[name]);
+  const isSame = (/** @type {keyof Message} */ name) =>
+    one[name] === other[name] || JSON.stringify(one[name]) === JSON.stringify(other[name]);
+  return flags[0] === flags[1] && [...names].every((name) => name === "flags" || name === "rev" || isSame(name));
 }
