@@ -2,8 +2,8 @@
  * The page's life: visible or hidden, focused, asleep, online; and which of several tabs works in the background.
  *
  * Browsers allow six connections to a server. A tab that is hidden for a minute stops polling, except the one that holds
- * the lock `background`, which notifies. Without secure context there are no locks: hidden tabs then poll once a minute, and tabs ask
- * whether another one is still there.
+ * the lock `background`, which notifies. Without secure context there are no locks: hidden tabs then poll once a minute, and the database of
+ * a tab takes the place of its lock.
  * @module
  */
 
@@ -48,50 +48,44 @@ function noteFocus() {
 /** Whether this tab or another one of this browser has the focus. */
 export const isBrowserFocused = () => document.hasFocus() || Date.now() - Number(kept(FOCUS)) < 2 * TICK;
 
-/** The name of this tab. Its lock of that name is held until the tab ends. */
+/** The name of this tab. */
 const TAB = Array.from(crypto.getRandomValues(new Uint32Array(2)), (part) => part.toString(36)).join("");
-void navigator.locks?.request(`teamchat/tab/${TAB}`, () => new Promise(() => {}));
 
-/** How long a tab may take to answer where there are no locks, in milliseconds. */
-const PATIENCE = 2_000;
+/** The name of the lock that a tab holds until it ends, and of the database that takes its place. @param {string} id */
+const lockOf = (id) => `teamchat/tab/${id}`;
 
-/** Where tabs ask each other whether they are there, without locks. Null if the browser does not allow that either. */
-const questions = openQuestions();
-questions?.addEventListener("message", ({ data }) => data === `ask/${TAB}` && questions?.postMessage(`here/${TAB}`));
+void navigator.locks?.request(lockOf(TAB), () => new Promise(() => {}));
 
-function openQuestions() {
+/** Without locks: a database that is open until the tab ends, so that others can delete it only then, also if the tab is busy or frozen.
+ * Null if the browser refuses it. */
+const database = navigator.locks ? null : openDatabase();
+
+function openDatabase() {
   try {
-    return navigator.locks ? null : new BroadcastChannel("teamchat/tabs");
+    return indexedDB.open(lockOf(TAB));
   } catch {
     return null;
   }
 }
 
-/** Runs `run` once a tab gives no answer. A frozen tab gives none either. @param {BroadcastChannel} channel @param {string} id @param {() => void} run */
-function whenSilent(channel, id, run) {
-  const timer = setTimeout(() => {
-    channel.removeEventListener("message", hear);
-    run();
-  }, PATIENCE);
-  /** @param {MessageEvent} event */
-  const hear = ({ data }) => {
-    if (data !== `here/${id}`) return;
-    clearTimeout(timer);
-    channel.removeEventListener("message", hear);
-    setTimeout(() => whenSilent(channel, id, run), TICK);
-  };
-  channel.addEventListener("message", hear);
-  channel.postMessage(`ask/${id}`);
+/** Deletes the databases of other tabs, each when its tab has ended. */
+async function deleteDatabases() {
+  for (const { name } of await indexedDB.databases())
+    if (name?.startsWith(lockOf("")) && name !== lockOf(TAB)) indexedDB.deleteDatabase(name);
 }
+
+// What cannot be deleted is empty.
+if (database) void deleteDatabases().catch(() => {});
 
 /** The tabs of this browser. */
 export const tabs = {
   id: TAB,
   /** Runs `run` once a tab has ended. @param {string} id @param {() => void} run */
   whenEnded(id, run) {
-    if (navigator.locks) void navigator.locks.request(`teamchat/tab/${id}`, () => run());
-    else if (questions) whenSilent(questions, id, run);
-    else setTimeout(run);
+    if (navigator.locks) return void navigator.locks.request(lockOf(id), () => run());
+    if (!database) return void setTimeout(run);
+    const request = indexedDB.deleteDatabase(lockOf(id));
+    request.onsuccess = request.onerror = () => run();
   },
   /** Whether this is the tab that works for all, where only one should. */
   isFirst: () => !navigator.locks || holdsBackground,
