@@ -99,7 +99,8 @@ describe("two tabs", () => {
     await pressOn(one, `[data-id="${id}"]`, "e");
     await untilFocus(one, area);
     await one.keyboard.type(" of all");
-    // What was begun elsewhere goes on here.
+    await untilEqual(two, area, (field) => field.value, "Frist of all");
+    // It also goes on in a page that begins.
     await two.reload();
     await untilEqual(two, area, (field) => field.value, "Frist of all");
     await focusOn(two, box);
@@ -111,6 +112,11 @@ describe("two tabs", () => {
       await untilText(tab, ".message-row .content", "Frist of all things");
     }
     await untilFocus(two, box);
+    await pressOn(one, `[data-id="${id}"]`, "e");
+    await typeInto(one, area, ", again");
+    await untilEqual(two, area, (field) => field.value, "Frist of all things, again");
+    await clickText(one, ".editor-form button", "Cancel");
+    for (const tab of [one, two]) await until(tab, () => !document.querySelector(".editor-form"));
   });
 
   it("leave no draft that goes with the session, although one of them was frozen", { skip: IS_FIREFOX }, async () => {

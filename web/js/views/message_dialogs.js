@@ -7,7 +7,7 @@ import { ApiError } from "../api/client.js";
 import { getMessage } from "../api/endpoints.js";
 import { messageHistory, readReceipts, reportMessage, updateMessage } from "../api/endpoints_on_demand.js";
 import { h } from "../lib/dom.js";
-import { distinct, effect } from "../lib/signal.js";
+import { distinct } from "../lib/signal.js";
 import { fullTime } from "../lib/time.js";
 import { t } from "../lib/words.js";
 import { holdKeys } from "../platform/keyboard.js";
@@ -46,6 +46,8 @@ export async function editMessage(app, message, timeline, { isResumed = false } 
   const reply = await (isResumed ? asked : holdKeys(asked));
   const row = timeline?.rowOf(message.id);
   const content = row?.querySelector(".content");
+  // Another tab may have ended it meanwhile.
+  if (isResumed && !session.edits.texts.has(key)) return;
   if (!reply || !(content instanceof HTMLElement) || row?.querySelector(".editor")) return;
   /** Shows the content again. The row may have been drawn again since. */
   const remove = () => {
@@ -115,21 +117,18 @@ export async function editMessage(app, message, timeline, { isResumed = false } 
     event.preventDefault();
     discard();
   });
-  content.hidden = true;
-  content.after(form);
-  if (!isResumed) editor.focus();
-  /** Shows what another tab writes, and ends with the edit there. */
-  const follow = () => {
-    session.edits.changes.value;
-    if (!form.isConnected) return queueMicrotask(endFollowing);
+  // Another tab has changed edits: what it writes is shown, and an edit that ended there ends here.
+  form.addEventListener("follow", () => {
     const text = session.edits.texts.get(key);
     if ((text ?? reply.message.content) === editor.value()) return;
     if (text === undefined) return remove();
     isFollowing = true;
     editor.setValue(text);
     isFollowing = false;
-  };
-  const endFollowing = effect(follow);
+  });
+  content.hidden = true;
+  content.after(form);
+  if (!isResumed) editor.focus();
 }
 
 /** Listens to the changes of a message that is shown. For the scope of a dialog. @param {App} app @param {number} id */

@@ -306,6 +306,13 @@ export function createTimeline(app, terms) {
       retryWidgets();
     });
     effect(() => {
+      session.edits.changes.value;
+      untracked(() => {
+        for (const form of list.querySelectorAll(".editor-form")) form.dispatchEvent(new Event("follow"));
+        if (model.isReady) resumeEdits();
+      });
+    });
+    effect(() => {
       const isWatched = isVisible.value && hasFocus.value;
       untracked(() => {
         anchor.setWatched(isWatched);

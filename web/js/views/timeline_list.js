@@ -65,12 +65,13 @@ export function outgoingTo({ session, store }, conversation) {
   );
 }
 
-/** Begins edits again that were left, with their rows. @param {App} app @param {import("../../types/app.js").Timeline} timeline */
+/** Begins edits again that were left, with their rows, and those that another tab has begun. @param {App} app @param {import("../../types/app.js").Timeline} timeline */
 export function createEditResumption(app, timeline) {
   const { session, store } = app;
   /** @type {Set<string>} */
   const resumed = new Set();
   return () => {
+    for (const key of resumed) if (!session.edits.texts.has(key)) resumed.delete(key);
     for (const key of session.edits.texts.keys()) {
       const message = store.messages.byId.get(Number(key));
       const row = timeline.rowOf(Number(key));
