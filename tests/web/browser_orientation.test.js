@@ -124,12 +124,12 @@ describe("a side column on a phone", () => {
     const ada = await as("Ada", await at("general", "slim"), { width: 390, height: 780, touch: true });
     await untilText(ada, ".message-row", "Narrow");
     const isOpen = (button) => [document.body.dataset.column === "left", button.getAttribute("aria-expanded")];
-    for (const [selector, name, focused] of [[".side-list--topics a", "slim"], [".side-list--topics button", "New topic", ".composer__to [data-next]"], [".sidebar a", "Inbox"]]) {
+    for (const [selector, name, focused] of [[".side-list--topics a", "slim", ".header__left"], [".side-list--topics button", "New topic", ".composer__to [data-next]"], [".sidebar a", "Inbox", ".header__left"]]) {
       await click(ada, ".header__left");
       await untilEqual(ada, ".header__left", isOpen, [true, "true"]);
       await clickText(ada, selector, name);
       await untilEqual(ada, ".header__left", isOpen, [false, "false"]);
-      if (focused) await untilFocus(ada, focused);
+      await untilFocus(ada, focused);
     }
     await ada.waitForSelector(".inbox__list");
   });

@@ -171,12 +171,15 @@ function copyBySelection(text) {
 
 /** Shows a side column where there is no room for it. @param {{ left: HTMLElement, right: HTMLElement }} header @param {"left" | "right" | null} side */
 function showColumn(header, side) {
-  const next = side && document.body.dataset.column !== side ? side : null;
+  const before = document.body.dataset.column;
+  const next = side && before !== side ? side : null;
+  const hadFocus = before !== undefined && document.activeElement?.closest(".sidebar, .people");
   if (next) document.body.dataset.column = next;
   else delete document.body.dataset.column;
   header.left.setAttribute("aria-expanded", String(next === "left"));
   header.right.setAttribute("aria-expanded", String(next === "right"));
   if (next) /** @type {HTMLElement | null} */ (document.querySelector(next === "left" ? ".sidebar a" : ".people input"))?.focus();
+  else if (hadFocus) header[before === "left" ? "left" : "right"].focus();
 }
 
 /** A side column closes for what its links lead to, which may be shown already. A channel opens the same way, also where its topics are
