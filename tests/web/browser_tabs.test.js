@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
-import { clickButton, clickText, compose, countOf, enter, eventually, focusOn, IS_FIREFOX, onElement, openPage, pagePause, pressOn, setUp, typeInto, until, untilEqual, untilFocus, untilText, wake, write } from "./harness.js";
+import { clickButton, clickText, compose, countOf, enter, eventually, focusOn, IS_FIREFOX, noteToasts, onElement, openPage, pagePause, pressOn, setUp, typeInto, until, untilEqual, untilFocus, untilText, untilToast, wake, write } from "./harness.js";
 
 const bench = setUp();
 const { as, at } = bench;
@@ -17,6 +17,7 @@ const contents = async (topic) => {
 /** Another tab of the same browser. `prepare` runs in it before the page. */
 async function tabBeside(page, prepare) {
   const tab = await page.browserContext().newPage();
+  await tab.evaluateOnNewDocument(noteToasts);
   if (prepare) await tab.evaluateOnNewDocument(prepare);
   await tab.setViewport({ width: 1200, height: 800 });
   await tab.goto(page.url());
@@ -182,6 +183,8 @@ describe("two tabs without locks, as over plain http", () => {
     await untilEqual(two, box, (area) => area.value.includes("Uploading"), true);
     await pagePause(two, 3000);
     await setState("active");
+    await compose(two, "");
+    await untilToast(two, "Please wait until the files are uploaded.");
     for (const page of [one, two]) await untilEqual(page, box, (area) => area.value.includes("Uploading"), true);
     await one.close();
     await untilEqual(two, box, (area) => area.value.trim(), "See");

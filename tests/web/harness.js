@@ -300,7 +300,7 @@ export const keptWords = (context) => context.evaluate(async () => {
 });
 
 /** Notes the short messages of a page. They go after seconds, before a slow machine has looked. */
-function noteToasts() {
+export function noteToasts() {
   window.toasts = [];
   new MutationObserver((changes) => {
     for (const { addedNodes } of changes) for (const node of addedNodes) if (node instanceof Element && node.matches(".toast")) window.toasts.push(node);

@@ -1,4 +1,4 @@
-/** Requests that are given up. No server, no browser. */
+/** Requests that are given up, and uploads of several tabs. No server, no browser. */
 
 import assert from "node:assert/strict";
 import { getEventListeners } from "node:events";
@@ -6,6 +6,7 @@ import { describe, it } from "node:test";
 import { sessionEnd } from "../../web/js/api/client.js";
 import { register, registerEarly } from "../../web/js/api/endpoints.js";
 import { upload } from "../../web/js/api/upload.js";
+import { createUploads } from "../../web/js/store/uploads.js";
 
 /** Gives tests what a page has. */
 const inPage = async (parts, run) => {
@@ -63,5 +64,39 @@ describe("an upload", () => {
       await assert.rejects(done, { name: "AbortError" });
       assert.equal(getEventListeners(sessionEnd, "abort").length, before);
     });
+  });
+});
+
+describe("files on their way into texts", () => {
+  const placeholder = (name) => `[Uploading ${name}…]()`;
+  /** The uploads of a tab of a browser that keeps this. */
+  const uploadsOf = (tab, kept) =>
+    createUploads({ entries: () => ({ all: () => new Map(kept), set: (key, text) => (text === null ? kept.delete(key) : kept.set(key, text)) }), tab });
+
+  it("hold back only the texts that they are for, and no text once they have failed", () => {
+    const uploads = uploadsOf("one", new Map());
+    const ended = [];
+    for (const [name, hasFailed] of [["a", false], ["b", true], ["c", true], ["d", true]]) uploads.add(placeholder(name), { name, hasFailed, end: () => ended.push(name) });
+    const [running, failed] = [`See ${placeholder("a")}`, `See ${placeholder("b")} and ${placeholder("c")}`];
+    assert.deepEqual([running, failed, ""].map((text) => uploads.isRunning(text)), [true, false, false]);
+    assert.deepEqual([running, failed].map((text) => uploads.failedIn(text)), [[], ["b", "c"]]);
+    assert.deepEqual([running, failed].map((text) => uploads.withoutFailed(text)), [running, "See  and "]);
+    uploads.giveUpFailed(failed);
+    assert.deepEqual(ended, ["b", "c"]);
+  });
+
+  it("hold back texts that other tabs have too, until they have arrived or their tab has ended", () => {
+    const kept = new Map();
+    const [one, two] = ["one", "two"].map((tab) => uploadsOf(tab, kept));
+    const text = `See ${placeholder("a")}`;
+    const file = { name: "a", hasFailed: false, end: () => {} };
+    one.add(placeholder("a"), file);
+    assert.deepEqual([two.isTaken(placeholder("a")), two.isRunning(text), two.isRunning("See")], [true, true, false]);
+    assert.deepEqual([one.elsewhere(), two.elsewhere()], [[], [[`one/${placeholder("a")}`, placeholder("a")]]]);
+    one.remove(placeholder("a"));
+    assert.deepEqual([two.isTaken(placeholder("a")), two.isRunning(text)], [false, false]);
+    one.add(placeholder("a"), file);
+    const [[key]] = two.elsewhere();
+    assert.deepEqual([two.removeOther(key), two.removeOther(key), two.isRunning(text)], [true, false, false]);
   });
 });

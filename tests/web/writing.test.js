@@ -12,7 +12,6 @@ import { commandSettings, manyMentioned, needsTopic, placeholderOf, problem, ref
 import { createComposition } from "../../web/js/store/composition.js";
 import { createDrafts, isSameDestination, moving } from "../../web/js/store/drafts.js";
 import { destinationOf, directKey } from "../../web/js/store/conversations.js";
-import { createUploads } from "../../web/js/store/uploads.js";
 import { charactersOf } from "../../web/js/lib/emoji.js";
 import { toned } from "../../web/js/lib/emoji_words.js";
 import { allEmoji, recentEmoji, setSkinTone, takeEmojiNames, textOfEmoji, useEmoji } from "../../web/js/store/emoji.js";
@@ -96,21 +95,6 @@ describe("writing", () => {
     assert.deepEqual(destinationOf(store, inTopic(1, 10, "soup")), topic(10, "soup"));
     assert.deepEqual(destinationOf(store, toPeople(1, [3, 1, 2])), direct(2, 3));
     assert.ok(isSameDestination(topic(10, "Soup"), topic(10, "soup")) && !isSameDestination(null, null) && !isSameDestination(topic(10, "a"), topic(11, "a")));
-  });
-});
-
-describe("files on their way into texts", () => {
-  it("hold back only the texts that they are for, and no text once they have failed", () => {
-    const uploads = createUploads();
-    const ended = [];
-    const placeholder = (name) => `[Uploading ${name}…]()`;
-    for (const [name, hasFailed] of [["a", false], ["b", true], ["c", true], ["d", true]]) uploads.all.set(placeholder(name), { name, hasFailed, end: () => ended.push(name) });
-    const [running, failed] = [`See ${placeholder("a")}`, `See ${placeholder("b")} and ${placeholder("c")}`];
-    assert.deepEqual([running, failed, ""].map((text) => uploads.isRunning(text)), [true, false, false]);
-    assert.deepEqual([running, failed].map((text) => uploads.failedIn(text)), [[], ["b", "c"]]);
-    assert.deepEqual([running, failed].map((text) => uploads.withoutFailed(text)), [running, "See  and "]);
-    uploads.giveUpFailed(failed);
-    assert.deepEqual(ended, ["b", "c"]);
   });
 });
 

@@ -72,6 +72,7 @@ export function createSession({ matches, requestTerms, tabs }) {
       set: (key, text) => keep(prefix + key, text),
     };
   };
+  const uploads = createUploads({ entries: () => entriesOf("uploads"), tab: tabs.id });
   /** @type {import("./outbox.js").Entries} */
   const nowhere = { all: () => new Map(), set: () => {} };
   /** @type {ReturnType<typeof createOutbox>} */
@@ -265,6 +266,7 @@ export function createSession({ matches, requestTerms, tabs }) {
     if (name.startsWith(`${store.selfId}/outbox/`)) outbox.watchOthers();
     if (name.startsWith(`${store.selfId}/drafts/`)) readDrafts();
     if (name.startsWith(`${store.selfId}/edits/`)) readEdits();
+    if (name.startsWith(`${store.selfId}/uploads/`)) uploads.changes.value = uploads.changes.peek() + 1;
   });
 
   /** Takes over the drafts that other tabs keep. */
@@ -333,7 +335,7 @@ export function createSession({ matches, requestTerms, tabs }) {
     readDrafts,
     readEdits,
     edits,
-    uploads: createUploads(),
+    uploads,
     replaceKept,
     recoveries,
     offline,

@@ -301,6 +301,13 @@ export function createComposer(app) {
     typing.stop();
   });
   effect(() => {
+    session.uploads.changes.value;
+    session.recoveries.value;
+    if (session.uploads.elsewhere().length === 0) return;
+    // Without a connection, it is loaded once there is one.
+    void import("./uploads.js").then(({ removeInterrupted }) => removeInterrupted(app)).catch(() => {});
+  });
+  effect(() => {
     store.on("channels");
     if (composition.destination && !composition.isHere() && !recipients.contains(document.activeElement)) render();
     else showBanner();

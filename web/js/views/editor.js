@@ -5,7 +5,6 @@
 
 import { renderMessage } from "../api/endpoints.js";
 import { fill, h } from "../lib/dom.js";
-import { names } from "../lib/storage.js";
 import { asBlock } from "../lib/text_edits.js";
 import { listed, t } from "../lib/words.js";
 import { keyName } from "../platform/keyboard.js";
@@ -20,7 +19,6 @@ import { confirm, showTimeDialog } from "./on_demand.js";
 /** @typedef {import("../lib/text_edits.js").Edit} Edit */
 
 const startUploads = onDemand(async () => (await import("./uploads.js")).startUploads);
-const removeInterrupted = onDemand(async () => (await import("./uploads.js")).removeInterrupted);
 
 /** Where fewer characters are left, their number is shown. */
 const SHOW_LEFT = 900;
@@ -184,8 +182,6 @@ function createUploadBox(app, textarea, { insertBlock, changed }) {
   });
 
   const box = { host, textarea, insert: insertBlock, changed };
-  if (names(`${app.store.selfId}/uploads/`).length > 0) void removeInterrupted(app, box);
-
   /** How many uploads wait for their module. */
   let waiting = 0;
   /** @param {File[]} files */

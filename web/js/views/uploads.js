@@ -5,7 +5,6 @@
 
 import { upload } from "../api/upload.js";
 import { h, iconButton } from "../lib/dom.js";
-import { keep, kept, names } from "../lib/storage.js";
 import { placeOf } from "../lib/text_edits_on_demand.js";
 import { t } from "../lib/words.js";
 import { tabs } from "../platform/lifecycle.js";
@@ -20,43 +19,34 @@ import { button } from "./parts.js";
 function newPlaceholder({ session }, name) {
   const numbered = (/** @type {number} */ count) => `[${t("Uploading {name}…", { name: count > 1 ? `${name} (${count})` : name })}]()`;
   let count = 1;
-  while (session.uploads.all.has(numbered(count))) count++;
+  while (session.uploads.isTaken(numbered(count))) count++;
   return numbered(count);
 }
 
-/** Where the placeholders of a tab are kept, which outlive it in drafts. @param {App} app */
-const keptUnder = ({ store }) => `${store.selfId}/uploads/`;
-
 /** Replaces a part of the text, which may be in another box by now, or be kept as a draft.
- * @param {App} app @param {Box} own @param {string} before @param {string} after */
-function replaceText(app, { textarea, changed }, before, after) {
+ * @param {App} app @param {string} before @param {string} after @param {Box} [own] */
+function replaceText(app, before, after, own) {
   /** @type {NodeListOf<HTMLTextAreaElement>} */
   const boxes = document.querySelectorAll(".editor__text");
-  const box = [textarea, ...boxes].find((one) => one.isConnected && one.value.includes(before));
+  const box = [...boxes].find((one) => one.value.includes(before));
   if (!box) return app.session.replaceKept(before, after);
   const place = placeOf({ value: box.value, start: box.selectionStart, end: box.selectionEnd }, before, after);
   if (!place) return;
   box.setRangeText(after, place.at, place.at + before.length, place.mode);
-  if (box === textarea) changed();
+  if (box === own?.textarea) own.changed();
   else box.dispatchEvent(new Event("input"));
 }
 
-/** Kept placeholders of other tabs whose end is awaited. @type {Set<string>} */
+/** Keys of the placeholders of other tabs whose end is awaited. @type {Set<string>} */
 const awaited = new Set();
 
-/** Removes from texts the placeholders of uploads that ended with their tab.
- * @param {App} app @param {Box} box */
-export function removeInterrupted(app, box) {
-  const prefix = keptUnder(app);
-  for (const name of names(prefix)) {
-    const tab = name.slice(prefix.length).split("/")[0];
-    if (tab === tabs.id || awaited.has(name)) continue;
-    awaited.add(name);
-    tabs.whenEnded(tab, () => {
-      const placeholder = kept(name);
-      if (placeholder) replaceText(app, box, placeholder, "");
-      keep(name, null);
-    });
+/** Removes from texts the placeholders of uploads that ended with their tab. @param {App} app */
+export function removeInterrupted(app) {
+  const { uploads } = app.session;
+  for (const [key, placeholder] of uploads.elsewhere()) {
+    if (awaited.has(key)) continue;
+    awaited.add(key);
+    tabs.whenEnded(key.split("/")[0], () => uploads.removeOther(key) && replaceText(app, placeholder, ""));
   }
 }
 
@@ -78,9 +68,7 @@ function startUpload(app, file, box) {
   const name = file.name || "pasted.png";
   const placeholder = newPlaceholder(app, name);
   const own = { name, hasFailed: false, end: () => end("") };
-  app.session.uploads.all.set(placeholder, own);
-  const keptAs = `${keptUnder(app)}${tabs.id}/${placeholder}`;
-  keep(keptAs, placeholder);
+  app.session.uploads.add(placeholder, own);
   box.insert(placeholder);
   /** @type {import("../api/upload.js").Upload | undefined} */
   let running;
@@ -102,9 +90,8 @@ function startUpload(app, file, box) {
 
   /** @param {string} text What takes the place of the placeholder. */
   function end(text) {
-    replaceText(app, box, placeholder, text);
-    app.session.uploads.all.delete(placeholder);
-    keep(keptAs, null);
+    replaceText(app, placeholder, text, box);
+    app.session.uploads.remove(placeholder);
     row.remove();
   }
 
