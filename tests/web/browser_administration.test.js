@@ -282,6 +282,28 @@ describe("what the user may not do", () => {
       await untilOffered(is);
     }
   });
+
+  it("is offered as soon as it is allowed, and no longer than that: changing a group", async () => {
+    const gus = await bench.server.person("Gus");
+    const { group_id: id } = await bench.server.call("Ada", "POST", "/user_groups/create", { name: "gardeners", description: "", members: [] });
+    const page = await as("Gus", `#groups/${id}/gardeners/general`);
+    const administrators = (await fetched("Ada", "realm_user_groups")).realm_user_groups.find(({ name }) => name === "role:administrators").id;
+    const set = (setting, value) => bench.server.call("Ada", "PATCH", `/user_groups/${id}`, { [setting]: { new: value } });
+    const own = { direct_members: [gus], direct_subgroups: [] };
+    const untilOffered = async (is) => {
+      await untilAllEqual(page, "dialog form :is(input, button), dialog select", (fields) => [...new Set(fields.map((field) => !field.disabled && field.checkVisibility()))], [is]);
+      await untilAllEqual(page, "dialog .button--danger", (buttons) => buttons.map((button) => button.textContent), is ? ["Deactivate group"] : []);
+    };
+    await untilOffered(false);
+    await set("can_manage_group", own);
+    await untilOffered(true);
+    await set("can_manage_group", administrators);
+    await untilOffered(false);
+    await set("can_join_group", own);
+    await clickText(page, "dialog button", "Join");
+    await untilText(page, "dialog .row", "Gus");
+    await untilAllEqual(page, "dialog button", (buttons) => buttons.some((button) => button.textContent === "Join"), false);
+  });
 });
 
 describe("other programs", () => {

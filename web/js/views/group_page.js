@@ -5,6 +5,7 @@
 
 import * as api from "../api/endpoints_on_demand.js";
 import { h, icon, iconButton } from "../lib/dom.js";
+import { effect } from "../lib/signal.js";
 import { t } from "../lib/words.js";
 import { go } from "../platform/router.js";
 import { groupName } from "../selectors/group_names.js";
@@ -22,6 +23,9 @@ import { confirm } from "./popover.js";
 /** @typedef {import("../../types/api.js").UserGroup} UserGroup */
 /** @typedef {import("../lib/dom.js").Child} Child */
 
+/** The group as it is now, and what the user may do with it; what reads them is drawn again with them.
+ * @typedef {{ current: () => UserGroup, rights: () => ReturnType<typeof groupRights> }} Now */
+
 /** @type {() => [import("../selectors/group_settings.js").GroupPermission, string][]} */
 const groupPermissions = () => [
   ["can_mention_group", t("Who can mention it")],
@@ -35,12 +39,17 @@ const groupPermissions = () => [
 /** @param {App} app @param {number} id @returns {Child[]} */
 export function groupPage(app, id) {
   const { store, session } = app;
+  const group = /** @type {UserGroup} */ (groupOf(store, id));
   const current = () => {
     store.on("groups");
-    return /** @type {UserGroup} */ (groupOf(store, id));
+    return groupOf(store, id) ?? group;
   };
-  const group = /** @type {UserGroup} */ (groupOf(store, id));
-  const rights = groupRights(store, group);
+  const rights = () => {
+    store.on("realm");
+    store.on("users");
+    return groupRights(store, current());
+  };
+  const now = { current, rights };
   return [
     h(
       "div",
@@ -48,31 +57,35 @@ export function groupPage(app, id) {
       h("a", { class: "icon-button", href: "#groups/all", "aria-label": t("All groups") }, icon("back")),
       live(() => h("h3", null, current().name)),
     ),
-    nameForm(app, group, !rights.mayManage),
+    nameForm(app, group, now),
     h("h3", null, t("Members")),
-    members(app, group, rights, current),
+    members(app, group, now),
     h("h3", null, t("Groups in it")),
-    subgroups(app, group, rights, current),
+    subgroups(app, group, now),
     h("h3", null, t("Permissions")),
     live(() => {
-      const shown = current();
+      const [shown, disabled] = [current(), !rights().mayManage];
       return groupPermissions()
         .filter(([setting]) => shown[setting] !== undefined)
         .map(([setting, label]) => {
           const change = (/** @type {unknown} */ next, /** @type {unknown} */ old) =>
             void session.attempt(api.updateGroup(id, { [setting]: { new: next, old } }));
-          return field(label, groupSelect(app, shown[setting], change, { disabled: !rights.mayManage, setting, kind: "group", label }));
+          return field(label, groupSelect(app, shown[setting], change, { disabled, setting, kind: "group", label }));
         });
     }),
-    rights.mayManage && deactivateButton(app, group),
+    live(() => rights().mayManage && deactivateButton(app, current())),
   ];
 }
 
-/** @param {App} app @param {UserGroup} group @param {boolean} disabled */
-function nameForm({ store, session }, group, disabled) {
+/** @param {App} app @param {UserGroup} group @param {Now} now */
+function nameForm({ store, session }, group, { rights }) {
   const current = () => groupOf(store, group.id) ?? group;
-  const name = h("input", { type: "text", value: group.name, maxlength: 100, required: true, disabled });
-  const description = h("input", { type: "text", value: group.description, disabled });
+  const name = h("input", { type: "text", value: group.name, maxlength: 100, required: true });
+  const description = h("input", { type: "text", value: group.description });
+  const saveLine = submitButton(t("Save"));
+  effect(() => {
+    name.disabled = description.disabled = saveLine.hidden = !rights().mayManage;
+  });
   followChanges(
     () => store.on("groups"),
     [
@@ -87,12 +100,22 @@ function nameForm({ store, session }, group, disabled) {
     };
     return saving(session, api.updateGroup(group.id, params));
   };
-  return form(save, field(t("Name"), name), field(t("Description"), description), !disabled && submitButton(t("Save")));
+  return form(save, field(t("Name"), name), field(t("Description"), description), saveLine);
 }
 
-/** @param {App} app @param {UserGroup} group @param {ReturnType<typeof groupRights>} rights @param {() => UserGroup} current The group as it is now. @returns {Child[]} */
-function members(app, group, { mayAdd, mayRemove, mayJoin, mayLeave }, current) {
+/** The form that adds something, as long as the user may. @param {Now} now @param {() => unknown} add @param {HTMLElement} picker */
+function addForm({ rights }, add, picker) {
+  const element = lineForm(add, h("div", { class: "grow" }, picker), h("button", { type: "submit", class: "button" }, t("Add")));
+  effect(() => {
+    element.hidden = !rights().mayAdd;
+  });
+  return element;
+}
+
+/** @param {App} app @param {UserGroup} group @param {Now} now @returns {Child[]} */
+function members(app, group, now) {
   const { store, session } = app;
+  const { current, rights } = now;
   const change = (/** @type {Record<string, number[]>} */ params) => session.attempt(api.updateGroupMembers(group.id, params));
   const picker = membersPicker(app, { label: t("Add people"), chosen: [] });
   const add = async () => {
@@ -100,16 +123,15 @@ function members(app, group, { mayAdd, mayRemove, mayJoin, mayLeave }, current) 
     if (ids.length === 0 || (await change({ add: ids }))) picker.clear();
   };
   return [
-    mayAdd && lineForm(add, h("div", { class: "grow" }, picker.element), h("button", { type: "submit", class: "button" }, t("Add"))),
-    mayJoin &&
-      !mayAdd &&
-      h(
+    addForm(now, add, picker.element),
+    live(() => {
+      const { mayAdd, mayRemove, mayJoin, mayLeave } = rights();
+      const join = h(
         "div",
         null,
         button(t("Join"), () => change({ add: [store.selfId] })),
-      ),
-    live(() =>
-      rows(
+      );
+      const list = rows(
         current().members.map((id) => {
           const user = userOf(store, id);
           const isOwn = id === store.selfId;
@@ -124,14 +146,16 @@ function members(app, group, { mayAdd, mayRemove, mayJoin, mayLeave }, current) 
           return element;
         }),
         t("There are no members yet."),
-      ),
-    ),
+      );
+      return [mayJoin && !mayAdd && join, list];
+    }),
   ];
 }
 
-/** The groups whose members belong to a group as well. @param {App} app @param {UserGroup} group @param {ReturnType<typeof groupRights>} rights @param {() => UserGroup} current The group as it is now. @returns {Child[]} */
-function subgroups(app, group, { mayAdd, mayManage }, current) {
+/** The groups whose members belong to a group as well. @param {App} app @param {UserGroup} group @param {Now} now @returns {Child[]} */
+function subgroups(app, group, now) {
   const { store, session } = app;
+  const { current, rights } = now;
   const others = () =>
     (store.state.realm_user_groups ?? []).filter(
       (one) => !one.deactivated && one.id !== group.id && one.name !== "role:internet" && !current().direct_subgroup_ids.includes(one.id),
@@ -142,17 +166,18 @@ function subgroups(app, group, { mayAdd, mayManage }, current) {
     if (ids.length === 0 || (await session.attempt(api.updateSubgroups(group.id, { add: ids })))) picker.clear();
   };
   return [
-    mayAdd && lineForm(add, h("div", { class: "grow" }, picker.element), h("button", { type: "submit", class: "button" }, t("Add"))),
-    live(() =>
-      rows(
+    addForm(now, add, picker.element),
+    live(() => {
+      const { mayManage } = rights();
+      return rows(
         current().direct_subgroup_ids.map((id) => {
           const name = groupName(groupOf(store, id) ?? { name: "?" });
           const remove = () => void session.attempt(api.updateSubgroups(group.id, { delete: [id] }));
           return row(name, null, mayManage && iconButton("close", t("Remove {name}", { name }), { onclick: remove }));
         }),
         t("There are none."),
-      ),
-    ),
+      );
+    }),
   ];
 }
 
