@@ -37,16 +37,26 @@ describe("one's own settings", () => {
   });
 
   it("are shown as they are if they could not be saved", async () => {
+    await bench.server.call("Ada", "PATCH", "/settings", { timezone: "Asia/Tokyo" });
     const ada = await as("Ada", "#settings/preferences");
     ada.expected.push(/503/);
     const isChecked = () => onField(ada, "Enter sends", (control) => control.checked);
     const before = [await onField(ada, "Theme", (control) => control.value), await isChecked()];
-    await intercept(ada, (request) => request.method() === "PATCH" && request.url().endsWith("/json/settings") && [503, { result: "error", msg: "Busy" }]);
+    await intercept(ada, (request) => request.method() === "PATCH" && /\/json\/(settings|realm)$/.test(request.url()) && [503, { result: "error", msg: "Busy" }]);
     await choose(ada, "Theme", 3);
     await untilToast(ada, "Busy");
     await onField(ada, "Enter sends", (control) => control.click());
     await untilToast(ada, "Busy");
     await eventually(async () => assert.deepEqual([await onField(ada, "Theme", (control) => control.value), await isChecked()], before));
+    await go(ada, "#settings/profile");
+    await chooseFrom(ada, "Time zone", "Lisb", "Europe/Lisbon");
+    await untilToast(ada, "Busy");
+    await untilEqual(ada, "dialog [aria-label='Time zone']", (input) => input.value, "Asia/Tokyo");
+    await go(ada, "#organization/organization-settings");
+    await onField(ada, "New channels are announced in", (input) => { window.before = input.value; });
+    await chooseFrom(ada, "New channels are announced in", "desi", "design");
+    await untilToast(ada, "Busy");
+    await until(ada, () => document.querySelector("dialog [aria-label='New channels are announced in']").value === window.before);
   });
 
   it("change the name, the password and alert words", async () => {

@@ -8,7 +8,7 @@ import { signal } from "../lib/signal.js";
 
 /** @typedef {{ text: string, isError: boolean, action?: { label: string, run: () => void } }} Notice `action`: a button below the text. */
 
-/** Counts actions that failed. What shows the outcome before the server has answered shows the former value again. */
+/** Counts actions that failed. What shows the outcome before the server has answered, such as a combobox, shows the former value again. */
 export const failures = signal(0);
 
 /** Creates an empty list of notices. */

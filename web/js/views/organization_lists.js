@@ -10,6 +10,7 @@ import { h, iconButton } from "../lib/dom.js";
 import { asObject, parseJson } from "../lib/parse.js";
 import { t } from "../lib/words.js";
 import { may } from "../store/lists.js";
+import { failures } from "../store/notices.js";
 import { checkbox, field, form, lineForm, live, orderedRows, row, rowButton, rows, submit, submitButton } from "./form_parts.js";
 import { button, channelIcon, emojiElement, select } from "./parts.js";
 import { channelChooser, pickerField } from "./pickers.js";
@@ -183,6 +184,7 @@ export function defaultChannels(app) {
     live(() => {
       store.on("realm");
       store.on("channels");
+      failures.value;
       const ids = new Set(store.state.realm_default_streams ?? []);
       const channels = [...store.channels.values()]
         .filter((channel) => !channel.is_archived && !channel.invite_only)

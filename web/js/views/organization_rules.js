@@ -9,6 +9,7 @@ import { h } from "../lib/dom.js";
 import { t } from "../lib/words.js";
 import { retentionChoices } from "../selectors/retention.js";
 import { membersOf } from "../store/lists.js";
+import { failures } from "../store/notices.js";
 import { checkbox, field, lineForm, live, row, rows, submit } from "./form_parts.js";
 import { button, select } from "./parts.js";
 import { channelChooser, pickerField } from "./pickers.js";
@@ -54,6 +55,7 @@ export function noticeChannels(app, set) {
   return live(() => {
     store.on("realm");
     store.on("channels");
+    failures.value;
     if (!store.state.is_admin) return null;
     return noticeSettings()
       .filter(([name]) => membersOf(store.state)[`realm_${name}`] !== undefined)

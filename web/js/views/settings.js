@@ -9,6 +9,7 @@ import { h } from "../lib/dom.js";
 import { t } from "../lib/words.js";
 import { askPermission, permission } from "../platform/notifications.js";
 import { playSound } from "../platform/sound.js";
+import { failures } from "../store/notices.js";
 import { account, closeAccount, devices } from "./account.js";
 import { showBots } from "./bots.js";
 import { field, followChanges, form, live, saving, submitButton } from "./form_parts.js";
@@ -108,6 +109,7 @@ function profile(app) {
     form(() => saving(session, updateSettings({ full_name: name.value.trim() })), field(t("Name"), name), submitButton(t("Save name"))),
     live(() => {
       store.on("settings");
+      failures.value;
       return timeZoneField(store.state.user_settings?.timezone ?? "", (timezone) => session.attempt(updateSettings({ timezone })));
     }),
     live(() => {
