@@ -96,6 +96,24 @@ describe("one's own settings", () => {
     for (const { id: field } of fields) await bench.server.call("Ada", "DELETE", `/realm/profile_fields/${field}`);
   });
 
+  it("follow changes from elsewhere, but for what is half written", async () => {
+    const fields = [];
+    for (const name of ["Slogan", "Floor"]) fields.push((await bench.server.call("Ada", "POST", "/realm/profile_fields", { name, field_type: 1 })).id);
+    const choices = { 1: { text: "Bus", order: "1" }, 2: { text: "Bike", order: "2" } };
+    fields.push((await bench.server.call("Ada", "POST", "/realm/profile_fields", { name: "Comes by", field_type: 3, field_data: choices })).id);
+    const set = (...values) => bench.server.call("Bob", "PATCH", "/users/me/profile_data", { data: values.map((value, at) => ({ id: fields[at], value })).filter(({ value }) => value) });
+    await set("Slow", "1st", "1");
+    const bob = await as("Bob", "#settings/profile");
+    await eventually(async () => assert.equal(await onField(bob, "Slogan", (input) => input.value), "Slow"));
+    await fillIn(bob, "Floor", "2nd");
+    await set("Steady", "", "2");
+    await eventually(async () => assert.deepEqual([await onField(bob, "Slogan", (input) => input.value), await onField(bob, "Comes by", (list) => list.value)], ["Steady", "2"]));
+    assert.deepEqual(await onField(bob, "Floor", (input) => [input.value, input === document.activeElement]), ["2nd", true]);
+    await bob.keyboard.press("Tab");
+    await untilToast(bob, "Saved.");
+    for (const field of fields) await bench.server.call("Ada", "DELETE", `/realm/profile_fields/${field}`);
+  });
+
   it("are saved with Enter also after others changed the organization", async () => {
     const fields = [];
     for (const name of ["Nickname", "Desk"]) fields.push((await bench.server.call("Ada", "POST", "/realm/profile_fields", { name, field_type: 1 })).id);

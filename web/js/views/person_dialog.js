@@ -53,7 +53,7 @@ export function editPerson(app, user) {
         "div",
         { class: "form" },
         (store.state.custom_profile_fields ?? []).map((definition) => {
-          const value = user.profile_data?.[definition.id]?.value ?? "";
+          const value = () => current().profile_data?.[definition.id]?.value ?? "";
           const change = (/** @type {unknown} */ next) =>
             void saving(session, api.updateUser(id, { profile_data: [{ id: definition.id, value: next === "" ? null : next }] }));
           return profileField(app, definition, value, change);

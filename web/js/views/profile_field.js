@@ -5,32 +5,43 @@
 
 import { h } from "../lib/dom.js";
 import { asList, asObject, parseJson } from "../lib/parse.js";
+import { distinct } from "../lib/signal.js";
 import { t } from "../lib/words.js";
-import { field } from "./form_parts.js";
+import { failures } from "../store/notices.js";
+import { field, followChanges, live } from "./form_parts.js";
 import { select } from "./parts.js";
 import { userPicker } from "./pickers.js";
 
 /** Kinds of profile fields, by their numbers in the interface. */
 const KINDS = { longText: 2, choice: 3, date: 4, link: 5, people: 6 };
 
-/** @param {import("../../types/app.js").App} app @param {import("../../types/api.js").ProfileField} definition @param {string} value @param {(next: unknown) => unknown} save
- * @param {{ disabled?: boolean }} [options] */
-export function profileField(app, definition, value, save, { disabled = false } = {}) {
+/** The control, for the scope of a view: it follows changes by others. @param {import("../../types/app.js").App} app
+ * @param {import("../../types/api.js").ProfileField} definition @param {() => string} current Its value in the store.
+ * @param {(next: unknown) => unknown} save @param {{ disabled?: boolean }} [options] */
+export function profileField(app, definition, current, save, { disabled = false } = {}) {
   const { type, name, hint, required } = definition;
   const label = required ? t("{name} (please fill in)", { name }) : name;
-  if (type === KINDS.people) {
-    const people = userPicker(app, { label, chosen: asList(parseJson(value)), onChange: save });
-    return h("div", { class: "field" }, h("span", { class: "field__label" }, label), people.element);
-  }
+  // Other changes of people do not draw it again.
+  const value = distinct(() => {
+    app.store.on("users");
+    return current();
+  });
+  if (type === KINDS.people)
+    return live(() => {
+      failures.value;
+      const people = userPicker(app, { label, chosen: asList(parseJson(value.value)), onChange: save });
+      return h("div", { class: "field" }, h("span", { class: "field__label" }, label), people.element);
+    });
   if (type === KINDS.choice) {
     const choices = Object.entries(asObject(parseJson(definition.field_data))).sort(([, one], [, other]) => one.order - other.order);
     const options = choices.map(([key, { text }]) => /** @type {[string, string]} */ ([key, text]));
-    return field(label, select([["", "—"], ...options], value, save, { disabled }), hint);
+    return live(() => field(label, select([["", "—"], ...options], value.value, save, { disabled }), hint));
   }
   const control =
     type === KINDS.longText
-      ? h("textarea", { rows: 3, maxlength: 500, value, disabled })
-      : h("input", { type: type === KINDS.date ? "date" : type === KINDS.link ? "url" : "text", value, disabled });
+      ? h("textarea", { rows: 3, maxlength: 500, value: current(), disabled })
+      : h("input", { type: type === KINDS.date ? "date" : type === KINDS.link ? "url" : "text", value: current(), disabled });
   control.addEventListener("change", () => save(control.value));
+  followChanges(() => void value.value, [[control, current]]);
   return field(label, control, hint);
 }

@@ -126,9 +126,9 @@ function profile(app) {
 /** @param {App} app @param {import("../../types/api.js").ProfileField} definition */
 function ownField(app, definition) {
   const { store, session } = app;
-  const value = store.self.profile_data?.[definition.id]?.value ?? "";
+  const current = () => store.self.profile_data?.[definition.id]?.value ?? "";
   const save = (/** @type {unknown} */ next) => void saving(session, api.updateProfileData([{ id: definition.id, value: next }]));
-  return profileField(app, definition, value, save, { disabled: definition.editable_by_user === false });
+  return profileField(app, definition, current, save, { disabled: definition.editable_by_user === false });
 }
 
 /** Whether this browser shows notifications, and what can be done if not. @param {App} app */
