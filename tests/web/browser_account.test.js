@@ -1,9 +1,10 @@
-/** Getting in: logging in, forgotten passwords, invitations; in headless Chromium against the real server. */
+/** Getting in and out: logging in and out, forgotten passwords, invitations; in headless Chromium against the real server. */
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { fileURLToPath } from "node:url";
 import { axeViolations } from "./axe.js";
-import { clickButton, clickText, compose, eventually, onElement, sendLogin, setUp, typeInto, until, untilAllEqual, untilEqual, untilText, wake } from "./harness.js";
+import { clickButton, clickText, compose, eventually, intercept, onElement, pagePause, sendLogin, setUp, typeInto, until, untilAllEqual, untilEqual, untilText, untilToast, wake } from "./harness.js";
 
 const bench = setUp();
 const { as, at, go } = bench;
@@ -54,6 +55,78 @@ describe("logging in", () => {
     await until(page, () => [...document.querySelectorAll("details[open] p")].some((text) => text.textContent.includes("administrator") && text.checkVisibility()));
     await clickText(page, "details[open] a", "Request a new password by email");
     await untilText(page, "h1", "Forgot your password?");
+  });
+});
+
+describe("logging out", () => {
+  it("leaves the page as it is if it fails", async () => {
+    const where = await at("design", "leaving");
+    await bench.server.send("Bob", "design", "leaving", "Goodbye");
+    const ada = await as("Ada", where);
+    ada.expected.push(/503/);
+    await untilText(ada, ".message-row", "Goodbye");
+    await intercept(ada, (request) => request.url().endsWith("/accounts/logout/") && [503, { result: "error", msg: "Busy" }]);
+    await clickButton(ada, "Your menu");
+    await clickText(ada, "[role=menuitem]", "Log out");
+    await untilToast(ada, "Busy");
+    await bench.server.send("Bob", "design", "leaving", "Still there?");
+    await untilText(ada, ".message-row", "Still there?");
+  });
+
+  /** Logs out. The browser does not come to delete what it keeps of the session, so the page is there for some seconds. */
+  async function logOutSlowly(page) {
+    await page.evaluate(() => {
+      const { deleteDatabase } = IDBFactory.prototype;
+      IDBFactory.prototype.deleteDatabase = function erase(name) {
+        if (document.cookie.includes("teamchat_csrf")) return deleteDatabase.call(this, name);
+        window.isErasing = true;
+        return {};
+      };
+    });
+    await clickButton(page, "Your menu");
+    await clickText(page, "[role=menuitem]", "Log out");
+    await until(page, () => window.isErasing);
+  }
+
+  it("ends the requests of the page", async () => {
+    const ada = await as("Ada");
+    await logOutSlowly(ada);
+    await ada.evaluate(() => {
+      window.asked = [];
+      window.fetch = (url) => {
+        window.asked.push(String(url));
+        return Promise.reject(new TypeError("nothing is to be asked"));
+      };
+    });
+    // As do timers and a visible page, this reports the presence of the user, and polls.
+    await wake(ada);
+    await pagePause(ada, 0);
+    assert.deepEqual(await ada.evaluate(() => window.asked), []);
+    await ada.waitForSelector("#id_username");
+  });
+
+  it("stops uploads, and no others begin", async () => {
+    const ada = await as("Ada", await at("general", "uploads"));
+    await ada.evaluate(() => {
+      // The page stays as long as the test wants.
+      const real = window.setTimeout;
+      window.setTimeout = (run, time, ...rest) => (time === 5000 ? (window.leave = run) : real(run, time, ...rest));
+      window.calls = [];
+      for (const name of ["send", "abort"]) XMLHttpRequest.prototype[name] = () => window.calls.push(name);
+    });
+    const input = await ada.waitForSelector(".composer input[type=file]");
+    const start = async (count) => {
+      await input.uploadFile(fileURLToPath(import.meta.url));
+      await until(ada, (wanted) => document.querySelectorAll(".editor__uploads progress").length === wanted, count);
+    };
+    await start(1);
+    await until(ada, () => window.calls.length === 1);
+    await logOutSlowly(ada);
+    await start(2);
+    await pagePause(ada, 0);
+    assert.deepEqual(await ada.evaluate(() => window.calls), ["send", "abort"]);
+    await ada.evaluate(() => window.leave());
+    await ada.waitForSelector("#id_username");
   });
 });
 
