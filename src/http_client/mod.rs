@@ -80,13 +80,16 @@ impl Answer {
 }
 
 /// The reason for the lack of a response.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Failure {
     /// The exchange took too long.
+    #[error("there is no answer in time")]
     TimedOut,
-    /// The connection failed, or the other server does not speak HTTP.
-    NotConnected,
+    /// The connection failed, or the other server does not speak HTTP: the reason.
+    #[error("{0}")]
+    NotConnected(String),
     /// The host, or each of its addresses, is not permitted.
+    #[error("the address is not allowed")]
     NotAllowed,
 }
 
@@ -104,8 +107,24 @@ pub async fn send(request: Outgoing<'_>) -> Result<Answer, Failure> {
 }
 
 fn not_connected(error: impl Into<Box<dyn Error + Send + Sync>>) -> Failure {
-    tracing::debug!(error = error.into(), "a request to another server failed");
-    Failure::NotConnected
+    let error: Box<dyn Error + Send + Sync> = error.into();
+    let error = with_causes(&*error);
+    tracing::debug!(error, "a request to another server failed");
+    Failure::NotConnected(error)
+}
+
+/// The message of an error with those of its causes, which libraries leave out.
+fn with_causes(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut next = error.source();
+    while let Some(cause) = next {
+        let words = cause.to_string();
+        if !text.contains(&words) {
+            text = format!("{text}: {words}");
+        }
+        next = cause.source();
+    }
+    text
 }
 
 /// The addresses of the host. The system's own ways to write an address (`127.1`) are read by [`Url`] already.

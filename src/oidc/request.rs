@@ -59,7 +59,7 @@ pub(super) async fn fetch<T: DeserializeOwned>(
     };
     let answer = match send(request).await {
         Ok(answer) => answer,
-        Err(failure) => return Err(Failure::Unusable(format!("{url}: {failure:?}"))),
+        Err(failure) => return Err(Failure::Unusable(format!("{url}: {failure}"))),
     };
     if answer.status != 200 {
         return Err(Failure::Unusable(format!("{url} answers with status {}", answer.status)));

@@ -35,7 +35,7 @@ impl From<http_client::Failure> for Failure {
     fn from(failure: http_client::Failure) -> Self {
         match failure {
             http_client::Failure::TimedOut => Self::TimedOut,
-            http_client::Failure::NotConnected => Self::NotConnected,
+            http_client::Failure::NotConnected(_) => Self::NotConnected,
             http_client::Failure::NotAllowed => Self::NotAllowed,
         }
     }

@@ -150,7 +150,7 @@ pub async fn ask(
     let answer = http_client::send(request).await.map_err(|failure| {
         let what = match failure {
             http_client::Failure::TimedOut => "Timeout",
-            http_client::Failure::NotConnected | http_client::Failure::NotAllowed => "ConnectionError",
+            http_client::Failure::NotConnected(_) | http_client::Failure::NotAllowed => "ConnectionError",
         };
         unavailable(&format!("{what} while trying to connect to push notification bouncer"))
     })?;

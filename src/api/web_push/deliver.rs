@@ -306,8 +306,8 @@ async fn post(app: &App, ready: &Ready, url: &Url, plaintext: &[u8]) -> ApiResul
         Err(http_client::Failure::TimedOut) => {
             return Ok(Ok(Outcome::Later(0, format!("{host} does not answer in time"))));
         }
-        Err(http_client::Failure::NotConnected) => {
-            return Ok(Ok(Outcome::Later(0, format!("there is no connection to {host}"))));
+        Err(http_client::Failure::NotConnected(error)) => {
+            return Ok(Ok(Outcome::Later(0, format!("there is no connection to {host}: {error}"))));
         }
     };
     Ok(match answer.status {

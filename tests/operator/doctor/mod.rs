@@ -379,7 +379,7 @@ fn accounts_that_single_sign_on_does_not_create_are_named() {
     std::fs::write(&config, table).unwrap();
     let flags = ["--config", config.to_str().unwrap(), "--public-url", "https://chat.example.com"];
     let examined = examine(folder, &flags);
-    examined.expect("problem", "single sign-on", &["home: ", "compare 'issuer'"]);
+    examined.expect("problem", "single sign-on", &["home: ", "Connection refused", "compare 'issuer'"]);
     let parts = ["'auto-create' has no effect", "`teamchat organization set invite_required false`"];
     examined.expect("warning", "single sign-on", &parts);
     let open = ["organization", "set", "invite_required", "false", "--db"];
