@@ -13,6 +13,7 @@ pub use self::tls::{
 };
 use crate::types::charset::{self, CharsetError};
 use bytes::Bytes;
+use futures_util::future::select_ok;
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::Incoming;
 use hyper::client::conn::http1;
@@ -21,7 +22,7 @@ use hyper_util::rt::TokioIo;
 use std::borrow::Cow;
 use std::error::Error;
 use std::fs::File;
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::net::SocketAddr;
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
@@ -30,6 +31,9 @@ use url::{Position, Url};
 
 /// The most bytes of the head of a response.
 const MAX_HEAD: usize = 32 << 10;
+
+/// The time after which the next address of a host is tried beside those that have not answered yet (RFC 8305).
+const NEXT_ADDRESS: Duration = Duration::from_millis(250);
 
 /// A request to another server.
 pub struct Outgoing<'a> {
@@ -134,11 +138,36 @@ async fn lookup(url: &Url) -> std::io::Result<Vec<SocketAddr>> {
     Ok(tokio::net::lookup_host((host, port)).await?.collect())
 }
 
+/// Connects to the first address that accepts. An address that does not answer, such as one of IPv6 without a route to the
+/// internet, holds up no other.
+pub async fn connect(addresses: &[SocketAddr]) -> std::io::Result<TcpStream> {
+    first_of(addresses.iter().copied().map(TcpStream::connect)).await
+}
+
+/// The result of the first attempt that succeeds, or the last error. Each begins some time after the one before it.
+async fn first_of<T, A: Future<Output = std::io::Result<T>>>(
+    attempts: impl Iterator<Item = A>,
+) -> std::io::Result<T> {
+    let late = |(attempt, index): (A, u32)| {
+        Box::pin(async move {
+            if index > 0 {
+                tokio::time::sleep(NEXT_ADDRESS * index).await;
+            }
+            attempt.await
+        })
+    };
+    let attempts: Vec<_> = attempts.zip(0..).map(late).collect();
+    if attempts.is_empty() {
+        return Err(std::io::Error::new(ErrorKind::NotFound, "the host has no address"));
+    }
+    select_ok(attempts).await.map(|(done, _)| done)
+}
+
 async fn exchange(
     request: &Outgoing<'_>,
     addresses: &[SocketAddr],
 ) -> Result<Answer, Box<dyn Error + Send + Sync>> {
-    let stream = TcpStream::connect(addresses).await?;
+    let stream = connect(addresses).await?;
     match (request.url.scheme(), request.tls) {
         ("http", _) => exchange_over(request, stream).await,
         ("https", Some(tls)) => exchange_over(request, tls.connect(request.url, stream).await?).await,
@@ -211,6 +240,7 @@ async fn copy(body: Limited<Incoming>, mut to: impl Write) -> Result<(), Box<dyn
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::pin::Pin;
     use tokio::io::AsyncWriteExt;
 
     /// Sends a request that another server answers with these bytes. Returns the status and the length of the body.
@@ -235,6 +265,24 @@ mod tests {
         };
         let (answer, ()) = tokio::join!(exchange_over(&request, near), serve);
         answer.ok().map(|answer| (answer.status, answer.body.len()))
+    }
+
+    type Attempt = Pin<Box<dyn Future<Output = std::io::Result<u8>>>>;
+
+    #[tokio::test(start_paused = true)]
+    async fn an_address_that_does_not_answer_holds_up_no_other() {
+        let silent = || -> Attempt { Box::pin(std::future::pending()) };
+        let refused = || -> Attempt { Box::pin(async { Err(ErrorKind::ConnectionRefused.into()) }) };
+        let open = |number: u8| -> Attempt { Box::pin(async move { Ok(number) }) };
+        for (attempts, expected) in [
+            (vec![open(1), open(2)], Ok(1)),
+            (vec![silent(), open(2)], Ok(2)),
+            (vec![refused(), silent(), open(3)], Ok(3)),
+            (vec![refused(), refused()], Err(ErrorKind::ConnectionRefused)),
+            (vec![], Err(ErrorKind::NotFound)),
+        ] {
+            assert_eq!(first_of(attempts.into_iter()).await.map_err(|error| error.kind()), expected);
+        }
     }
 
     #[tokio::test]

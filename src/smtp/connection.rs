@@ -1,6 +1,6 @@
 //! Handing emails over to a mail server.
 
-use crate::http_client::{client_config, trusted_roots};
+use crate::http_client::{self, client_config, trusted_roots};
 use crate::smtp::limited::Limited;
 use crate::smtp::message::Message;
 use crate::smtp::server::{MailServer, Protection};
@@ -14,7 +14,7 @@ use lettre::transport::smtp::extension::{ClientId, Extension, MailBodyParameter,
 use std::error::Error;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::net::TcpStream;
+use tokio::net::{TcpStream, lookup_host};
 use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::rustls::pki_types::ServerName;
@@ -132,7 +132,8 @@ impl Connection {
 type Failure = Box<dyn Error + Send + Sync>;
 
 async fn connect(server: &MailServer) -> Result<AsyncSmtpConnection, Failure> {
-    let tcp = TcpStream::connect((server.host.as_str(), server.port)).await?;
+    let addresses: Vec<_> = lookup_host((server.host.as_str(), server.port)).await?.collect();
+    let tcp = http_client::connect(&addresses).await?;
     let (peer, name) = (tcp.peer_addr()?, hello_name(&tcp)?);
     let limited = Limited::new(tcp, peer, MAX_RECEIVED);
     let stream: Box<dyn AsyncTokioStream> = if server.protection == Protection::Implicit {
