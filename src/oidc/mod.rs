@@ -17,7 +17,7 @@ mod request;
 
 pub use self::discovery::{Metadata, discover};
 pub use self::provider::Provider;
-pub use self::request::{Environment, Failure};
+pub use self::request::{Environment, Failure, ProviderError};
 
 use self::discovery::{Cache, UserInfo};
 use self::flows::{Flow, Flows};

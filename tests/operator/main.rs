@@ -22,9 +22,12 @@ mod ports;
 mod program;
 #[cfg(target_os = "linux")]
 mod proxies;
+#[path = "../api/harness/received.rs"]
+mod received;
 mod requirements;
 mod scripts;
 mod secrets;
+mod sign_on;
 #[cfg(unix)]
 mod sockets;
 mod status;

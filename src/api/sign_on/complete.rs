@@ -13,7 +13,7 @@ use crate::domain::rows::user::UserRow;
 use crate::domain::{keys, logins, realm, users};
 use crate::http::{Anyone, ApiResult, Call, NotJson, Reply, RequestInfo, page};
 use crate::oidc::flows::{Ending, Pad};
-use crate::oidc::{Failure, Identity, Provider};
+use crate::oidc::{Failure, Identity, Provider, ProviderError};
 use crate::store::Tx;
 use crate::types::{Language, UserId, hex};
 use form_urlencoded::Serializer;
@@ -34,6 +34,8 @@ pub struct CompleteParams {
     code: Option<String>,
     /// The reason for which there is no code.
     error: Option<String>,
+    /// The description of the reason.
+    error_description: Option<String>,
     /// The issuer (RFC 9207).
     iss: Option<String>,
 }
@@ -82,8 +84,8 @@ pub async fn complete(call: Call<Anyone>, params: CompleteParams) -> ApiResult<R
         return refused("the answer is of another issuer");
     }
     if let Some(error) = params.error {
-        let error: String = error.chars().take(100).collect();
-        return refused(&format!("the provider answers with the error {error:?}"));
+        let error = ProviderError { error, error_description: params.error_description };
+        return refused(&format!("the provider answers with the error {}", error.words()));
     }
     let Some(code) = params.code else { return refused("the provider sends no code") };
     let environment = app.sign_on_environment();
