@@ -5,7 +5,7 @@ use super::test_flags::UsageError;
 use clap::Args;
 use teamchat::app::MailOptions;
 use teamchat::server::ListenAddress;
-use teamchat::smtp::{MailServer, is_address};
+use teamchat::smtp::{MailServer, is_address, public_name};
 use teamchat::types::MailPattern;
 
 #[derive(Args)]
@@ -52,8 +52,9 @@ impl MailFlags {
                 format!("--mail-from: '{sender}' is not an email address; write it like chat@example.com");
             return Err(UsageError(text));
         }
-        let server = MailServer { authorities: self.smtp_authorities.clone(), ..server };
         let url = url.trim_end_matches('/').to_owned();
+        let (authorities, client_name) = (self.smtp_authorities.clone(), public_name(&url));
+        let server = MailServer { authorities, client_name, ..server };
         Ok(Some(MailOptions { server, sender: sender.to_owned(), url }))
     }
 }

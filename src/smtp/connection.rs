@@ -134,7 +134,7 @@ type Failure = Box<dyn Error + Send + Sync>;
 async fn connect(server: &MailServer) -> Result<AsyncSmtpConnection, Failure> {
     let addresses: Vec<_> = lookup_host((server.host.as_str(), server.port)).await?.collect();
     let tcp = http_client::connect(&addresses).await?;
-    let (peer, name) = (tcp.peer_addr()?, hello_name(&tcp)?);
+    let (peer, name) = (tcp.peer_addr()?, hello_name(server, &tcp)?);
     let limited = Limited::new(tcp, peer, MAX_RECEIVED);
     let stream: Box<dyn AsyncTokioStream> = if server.protection == Protection::Implicit {
         let config = client_config(trusted_roots(server.authorities.as_deref())?)?;
@@ -173,8 +173,12 @@ async fn connect(server: &MailServer) -> Result<AsyncSmtpConnection, Failure> {
     Ok(smtp)
 }
 
-/// The name by which the server greets: its address, as those without a name do.
-fn hello_name(tcp: &TcpStream) -> std::io::Result<ClientId> {
+/// The name by which the server greets, or its address, as those without a name do. Some mail servers refuse addresses, above all
+/// private ones.
+fn hello_name(server: &MailServer, tcp: &TcpStream) -> std::io::Result<ClientId> {
+    if let Some(name) = &server.client_name {
+        return Ok(ClientId::Domain(name.clone()));
+    }
     Ok(match tcp.local_addr()?.ip().to_canonical() {
         std::net::IpAddr::V4(address) => ClientId::Ipv4(address),
         std::net::IpAddr::V6(address) => ClientId::Ipv6(address),

@@ -11,4 +11,4 @@ mod server;
 
 pub use self::connection::{Connection, Refusal, RefusalKind};
 pub use self::message::{Message, is_address};
-pub use self::server::{MailServer, Protection};
+pub use self::server::{MailServer, Protection, public_name};

@@ -9,6 +9,10 @@ use url::{Host, Url};
 const SUBMISSION_PORT: u16 = 587;
 const TLS_PORT: u16 = 465;
 
+/// Top-level domains of home networks and of tests. Mail servers elsewhere cannot look up names in them.
+const LOCAL_DOMAINS: [&str; 9] =
+    ["arpa", "home", "internal", "invalid", "lan", "local", "localdomain", "localhost", "test"];
+
 const EXAMPLE: &str = "write it like smtp://name:password@mail.example.com:587?tls=required";
 
 /// The protection of a connection.
@@ -37,6 +41,8 @@ pub struct MailServer {
     pub credentials: Option<(String, String)>,
     /// Certificates of authorities beside those of public servers, in PEM.
     pub authorities: Option<String>,
+    /// The name by which this server greets it; `None` for the address of the connection.
+    pub client_name: Option<String>,
 }
 
 /// Without the password.
@@ -98,8 +104,16 @@ impl FromStr for MailServer {
             (name, Some(password)) => Some((decode(name)?, decode(password)?)),
         };
         let port = url.port().unwrap_or(if is_implicit { TLS_PORT } else { SUBMISSION_PORT });
-        Ok(Self { host, port, protection, credentials, authorities: None })
+        Ok(Self { host, port, protection, credentials, authorities: None, client_name: None })
     }
+}
+
+/// The host of a URL, if it is a name that other machines can look up.
+pub fn public_name(url: &str) -> Option<String> {
+    let url = Url::parse(url).ok()?;
+    let Host::Domain(name) = url.host()? else { return None };
+    let (_, top) = name.rsplit_once('.')?;
+    (!LOCAL_DOMAINS.contains(&top)).then(|| name.to_owned())
 }
 
 fn decode(text: &str) -> Result<String, String> {
@@ -131,6 +145,22 @@ mod tests {
         let server = read("smtp://ada%40example.com:p%3Aw%2F%25@mail.example.com");
         assert_eq!(server.credentials, Some(("ada@example.com".to_owned(), "p:w/%".to_owned())));
         assert_eq!(format!("{server:?}"), "MailServer(mail.example.com:587)");
+    }
+
+    #[test]
+    fn names_of_home_networks_are_not_public() {
+        for (url, expected) in [
+            ("https://chat.example.com", Some("chat.example.com")),
+            ("https://Exämple.com:8443", Some("xn--exmple-cua.com")),
+            ("http://chat.home.arpa", None),
+            ("http://chat.lan:9991", None),
+            ("http://raspberrypi", None),
+            ("http://192.168.1.20:9991", None),
+            ("http://[::1]:9991", None),
+            ("unix:/run/teamchat/http", None),
+        ] {
+            assert_eq!(public_name(url).as_deref(), expected, "{url}");
+        }
     }
 
     #[test]

@@ -157,6 +157,23 @@ fn a_test_letter_goes_over_each_kind_of_connection() {
 }
 
 #[test]
+fn the_mail_server_is_greeted_with_the_public_name() {
+    let Some(python) = program_or_skip("aiosmtpd") else { return };
+    let place = Place::new();
+    let mut server = MailServer::start(&python, &[]);
+    let url = format!("smtp://127.0.0.1:{}?tls=none", server.port);
+    for (flags, expected) in [
+        (&[][..], "[127.0.0.1]"),
+        (&["--public-url", "https://chat.example.com"][..], "chat.example.com"),
+        (&["--public-url", "http://chat.lan:9991"][..], "[127.0.0.1]"),
+    ] {
+        let (code, printed) = place.test(&[&FROM[..], &["--smtp-url", &url], flags].concat());
+        assert_eq!(code, 0, "{printed}");
+        assert_eq!(server.next()["greeting"], expected);
+    }
+}
+
+#[test]
 fn certificates_are_checked_where_tls_is_required() {
     let Some(python) = program_or_skip("aiosmtpd") else { return };
     let place = Place::new();

@@ -44,6 +44,7 @@ class Handler:
         email = {
             "from": envelope.mail_from,
             "to": envelope.rcpt_tos,
+            "greeting": session.host_name,
             "content": envelope.content.decode("utf-8"),
             "is_encrypted": session.ssl is not None or server.transport.get_extra_info("sslcontext") is not None,
             "login": (session.auth_data.login.decode() if session.authenticated else None),
