@@ -48,6 +48,9 @@ pub enum RefusalKind {
     Later,
     /// It refuses the receiver or the email for good.
     Letter,
+    /// It refuses the content for good. Many providers refuse a sender that they do not know, and an account that has sent too
+    /// much, only then: this may be true for all emails.
+    Content,
 }
 
 /// An email was not handed over.
@@ -113,11 +116,11 @@ impl Connection {
                 let rcpt = Rcpt::new(to.clone(), Vec::new());
                 self.smtp.command(rcpt).await.map_err(|error| recipient_refusal(&error))?;
             }
-            self.smtp.command(Data).await.map_err(|error| refusal(&error, RefusalKind::Letter))
+            self.smtp.command(Data).await.map_err(|error| refusal(&error, RefusalKind::Content))
         };
         timeout(self.timeout.unwrap_or(COMMANDS_TIMEOUT), commands).await.map_err(too_slow)??;
         let sent = timeout(self.timeout.unwrap_or(CONTENT_TIMEOUT), self.smtp.message(&content)).await;
-        let answer = sent.map_err(too_slow)?.map_err(|error| refusal(&error, RefusalKind::Letter))?;
+        let answer = sent.map_err(too_slow)?.map_err(|error| refusal(&error, RefusalKind::Content))?;
         let words: Vec<&str> = answer.message().collect();
         Ok(Refusal::server(&format!("{} {}", answer.code(), words.join(" "))).text)
     }
@@ -205,7 +208,7 @@ fn refusal(error: &smtp::Error, permanent: RefusalKind) -> Refusal {
         // The mail server closes the connection, or asks for a login.
         Some(421 | 530 | 535 | 538) => RefusalKind::Server,
         Some(500..) => permanent,
-        Some(_) if permanent == RefusalKind::Letter => RefusalKind::Later,
+        Some(_) if permanent != RefusalKind::Server => RefusalKind::Later,
         _ => RefusalKind::Server,
     };
     Refusal::new(kind, &describe(error))

@@ -140,11 +140,13 @@ async fn finish(app: &App, due: &DueLetter, counter: Option<&Count>) -> ApiResul
     Ok(())
 }
 
-/// Drops an email that is refused for good, and postpones others.
+/// Drops an email that is refused for good, and postpones others. An email whose content is refused for good is tried again until the
+/// mail server has taken another one since: then the refusal is about this email alone.
 async fn refused(app: &App, due: &DueLetter, refusal: Refusal) -> ApiResult<()> {
     let now = app.clock.seconds();
     let Refusal { kind, text } = refusal;
-    if kind == RefusalKind::Letter {
+    let takes_others = || due.attempts > 0 && app.mail.deliveries.failing().is_none();
+    if kind == RefusalKind::Letter || kind == RefusalKind::Content && takes_others() {
         tracing::warn!(kind = due.kind, error = text, "the mail server refused an email, which is dropped");
         return finish(app, due, Some(app.mail.deliveries.note(now, Outcome::Unwanted))).await;
     }
