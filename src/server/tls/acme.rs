@@ -68,8 +68,6 @@ impl AcmeOptions {
 /// A certificate from an ACME server, and its state on the disk.
 pub struct Acme {
     options: AcmeOptions,
-    /// The certificate of an earlier start.
-    stored: Option<Certificate>,
 }
 
 /// The folder for the account and the certificate cannot be used.
@@ -135,13 +133,18 @@ impl Acme {
         create_folder(&options.folder).map_err(failed)?;
         // Written once, so that a folder that cannot be written is an error at the start.
         write_private(&options.folder.join("README"), README.as_bytes()).map_err(failed)?;
-        let stored = options.stored();
+        let acme = Self { options: options.clone() };
+        acme.use_stored(now, certificates);
+        Ok(acme)
+    }
+
+    /// Uses the certificate that was issued last, if it is valid at a time and for all names.
+    fn use_stored(&self, now: i64, certificates: &Certificates) -> Option<Certificate> {
+        let stored = self.options.stored();
         let stored = Certificate::read(&stored, &stored, now).ok();
-        let stored = stored.filter(|stored| options.domains.iter().all(|name| stored.is_for(name)));
-        if let Some(stored) = &stored {
-            certificates.set(stored);
-        }
-        Ok(Self { options: options.clone(), stored })
+        let stored = stored.filter(|stored| self.options.domains.iter().all(|name| stored.is_for(name)))?;
+        certificates.set(&stored);
+        Some(stored)
     }
 
     /// True if the certificate is for a host.
@@ -151,12 +154,13 @@ impl Acme {
 
     /// Gets a certificate, and the next one before it ends. `reload` ends the time until the next attempt.
     pub async fn run(&self, certificates: &Certificates, clock: &Clock, reload: &Notify) {
-        let mut renewed: Option<Certificate> = None;
+        let mut current: Option<Certificate> = None;
         let mut warning = EndWarning::default();
         let (mut failures, mut retry) = (0, RETRY);
         loop {
-            let current = renewed.as_ref().or(self.stored.as_ref());
-            let due = current.map_or(i64::MIN, renewal_time);
+            // Each time: a machine without a battery may not know at the start that the certificate is valid.
+            current = current.or_else(|| self.use_stored(clock.seconds(), certificates));
+            let due = current.as_ref().map_or(i64::MIN, renewal_time);
             let left = due.saturating_sub(clock.seconds());
             if left > 0 {
                 let left = Duration::from_secs(left.unsigned_abs());
@@ -175,7 +179,7 @@ impl Acme {
                 Ok(certificate) => {
                     tracing::info!(names = certificate.names.join(", "), end = %certificate.end(), "a certificate was issued");
                     certificates.set(&certificate);
-                    renewed = Some(certificate);
+                    current = Some(certificate);
                     (failures, retry) = (0, RETRY);
                 }
                 Err(error) => {
@@ -183,7 +187,7 @@ impl Acme {
                     let again = wait.as_secs();
                     let error = with_causes(&error);
                     tracing::warn!(%error, "no certificate was issued; the next attempt follows in {again} seconds");
-                    if let Some(current) = current {
+                    if let Some(current) = &current {
                         warning.check(current, clock.seconds());
                     }
                     tokio::select! {
@@ -375,6 +379,7 @@ fn write_private(path: &Path, content: &[u8]) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::atomic::Ordering;
     use tokio::time::timeout;
     use tokio_rustls::rustls::crypto::ring;
 
@@ -401,6 +406,40 @@ mod tests {
         let attempt = acme.attempt(&certificates, ChallengeType::TlsAlpn01, &Clock::System);
         let failed = timeout(2 * ATTEMPT, attempt).await.expect("the attempt ends");
         assert!(matches!(failed, Err(AcmeError::TimedOut)));
+    }
+
+    #[tokio::test]
+    async fn a_stored_certificate_is_used_when_the_clock_is_right() {
+        const NAME: &str = "chat.example.com";
+        let folder = tempfile::tempdir().unwrap();
+        let server = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let options = AcmeOptions {
+            domains: vec![NAME.to_owned()],
+            email: None,
+            directory: format!("https://{}/dir", server.local_addr().unwrap()),
+            ca: None,
+            folder: folder.path().to_owned(),
+        };
+        let key = KeyPair::generate().unwrap();
+        // It is valid from 1975 on.
+        let issued = CertificateParams::new(vec![NAME.to_owned()]).unwrap().self_signed(&key).unwrap();
+        std::fs::write(options.stored(), format!("{}{}", key.serialize_pem(), issued.pem())).unwrap();
+        let (certificates, clock) = (Certificates::default(), Clock::manual(0));
+        let acme = Acme::open(&options, clock.seconds(), &certificates).unwrap();
+        let end = || certificates.end.load(Ordering::Relaxed);
+        assert_eq!(end(), 0);
+        clock.set_wall(1_790_000_000);
+        let reload = Notify::new();
+        let is_used = async {
+            while end() == 0 {
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::select! {
+            () = is_used => {}
+            () = acme.run(&certificates, &clock, &reload) => {}
+            _ = server.accept() => panic!("another certificate is ordered"),
+        }
     }
 
     #[test]
