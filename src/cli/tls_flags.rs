@@ -36,7 +36,7 @@ pub struct TlsFlags {
     /// The URL of the directory of the ACME server.
     #[arg(long, env = "TEAMCHAT_ACME_DIRECTORY", value_name = "URL", default_value = LETS_ENCRYPT, requires = "acme", value_parser = parse_https_url)]
     pub acme_directory: String,
-    /// The CA certificate, in PEM, of the ACME server itself, if the system does not trust it.
+    /// A file with CA certificates, in PEM, if the certificate of the ACME server itself is not publicly trusted.
     #[arg(long, env = "TEAMCHAT_ACME_CA", value_name = "FILE", requires = "acme", value_parser = parse_authorities_file)]
     pub acme_ca: Option<PathBuf>,
 }

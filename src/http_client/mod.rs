@@ -118,7 +118,7 @@ fn not_connected(error: impl Into<Box<dyn Error + Send + Sync>>) -> Failure {
 }
 
 /// The message of an error with those of its causes, which libraries leave out.
-fn with_causes(error: &dyn Error) -> String {
+pub fn with_causes(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut next = error.source();
     while let Some(cause) = next {

@@ -330,6 +330,29 @@ async fn an_acme_server_that_cannot_be_asked_is_named_and_asked_again() {
     untrusted.stop();
 }
 
+/// A container has none.
+#[tokio::test]
+async fn authorities_of_the_system_are_not_needed() {
+    let other = tempfile::tempdir().unwrap();
+    let files = Authority::new().issue(other.path(), &["127.0.0.1"], 90);
+    let untrusted =
+        Serving::start(other.path(), &[&["--listen", "127.0.0.1:0"][..], &files.flags()].concat());
+    let folder = tempfile::tempdir().unwrap();
+    let empty = folder.path().join("empty.pem");
+    std::fs::write(&empty, "").unwrap();
+    let directory = format!("{}/dir", untrusted.origin());
+    let mut serve = command(&["serve", "--listen", "127.0.0.1:0", "--acme", NAME, "--acme-directory"]);
+    serve.arg(directory).arg("--db").arg(folder.path().join("chat.sqlite"));
+    serve.env("SSL_CERT_FILE", empty).env_remove("SSL_CERT_DIR");
+    let serving = Serving::start_with(folder.path(), &mut serve);
+    while !serving.log().contains("no certificate was issued") {
+        tokio::task::yield_now().await;
+    }
+    assert!(serving.log().contains("invalid peer certificate"), "{}", serving.log());
+    serving.stop();
+    untrusted.stop();
+}
+
 /// Browsers refuse the certificate for an address.
 #[tokio::test]
 async fn the_link_of_the_owner_has_the_name_of_the_certificate() {

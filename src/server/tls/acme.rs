@@ -6,23 +6,29 @@
 
 use super::certificate::{Certificate, CertificateError, EndWarning};
 use super::resolver::Certificates;
+use crate::http_client::{Outgoing, Permission, TlsClient, send, with_causes};
 use crate::store::create_private;
 use crate::types::{Clock, timestamp};
+use bytes::Bytes;
+use http_body_util::{BodyExt, Full};
+use hyper::{Request, Response};
 use instant_acme::{
-    Account, AccountCredentials, AuthorizationStatus, ChallengeType, Error, Identifier, NewAccount, NewOrder,
-    Order, OrderStatus, RetryPolicy,
+    Account, AccountBuilder, AccountCredentials, AuthorizationStatus, BodyWrapper, BytesResponse,
+    ChallengeType, Error, HttpClient, Identifier, NewAccount, NewOrder, Order, OrderStatus, RetryPolicy,
 };
 use rcgen::{CertificateParams, CustomExtension, DistinguishedName, KeyPair};
 use serde::{Deserialize, Serialize};
 use std::io;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::pin::Pin;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::Notify;
 use tokio_rustls::rustls::crypto::ring::sign::any_supported_type;
 use tokio_rustls::rustls::pki_types::PrivateKeyDer;
 use tokio_rustls::rustls::sign::CertifiedKey;
-use url::Host;
+use url::{Host, Url};
 
 /// The longest sleep, so that a clock that jumps is noticed.
 const MAX_SLEEP: Duration = Duration::from_secs(60 * 60);
@@ -37,8 +43,11 @@ const MAX_RETRY: Duration = Duration::from_secs(6 * 60 * 60);
 /// Time limit for the checks of the ACME server, and for the certificate.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Time limit of an attempt. The library has none for its requests, so a server that stops answering would end renewals.
+/// Time limit of an attempt. A server that stops answering would otherwise end renewals.
 const ATTEMPT: Duration = Duration::from_secs(10 * 60);
+
+/// The largest answer of the ACME server that is read, in bytes.
+const ANSWER_LIMIT: usize = 512 << 10;
 
 /// A certificate is renewed when this part of its life is left.
 const RENEWED_PART: i64 = 3;
@@ -52,7 +61,7 @@ pub struct AcmeOptions {
     pub email: Option<String>,
     /// The URL of its directory.
     pub directory: String,
-    /// A file with the certificate that signs its own, instead of those of the system.
+    /// A file with certificates of authorities for its own, beside those of public servers.
     pub ca: Option<PathBuf>,
     /// The folder for the account and the certificate.
     pub folder: PathBuf,
@@ -251,40 +260,74 @@ impl Acme {
     /// The account of earlier orders, or a new one.
     async fn account(&self) -> Result<Account, AcmeError> {
         let path = self.options.folder.join("account.json");
-        let builder = || match &self.options.ca {
-            Some(path) => Account::builder_with_root(path),
-            None => Account::builder(),
-        };
+        let builder = self.builder()?;
         let stored = std::fs::read(&path).ok();
         let stored = stored.and_then(|text| serde_json::from_slice::<StoredAccount>(&text).ok());
         if let Some(stored) = stored.filter(|stored| stored.directory == self.options.directory) {
-            return Ok(builder()?.from_credentials(stored.credentials).await?);
+            return Ok(builder.from_credentials(stored.credentials).await?);
         }
         let contact = self.options.email.as_ref().map(|email| format!("mailto:{email}"));
         let contact: Vec<&str> = contact.iter().map(String::as_str).collect();
         let new =
             NewAccount { contact: &contact, terms_of_service_agreed: true, only_return_existing: false };
         let directory = self.options.directory.clone();
-        let (account, credentials) = builder()?.create(&new, directory.clone(), None).await?;
+        let (account, credentials) = builder.create(&new, directory.clone(), None).await?;
         let stored =
             serde_json::to_vec(&StoredAccount { directory, credentials }).map_err(io::Error::from)?;
         write_private(&path, &stored)?;
         Ok(account)
     }
+
+    /// A client for the requests of an attempt. The file of authorities may have changed since the last one.
+    fn builder(&self) -> Result<AccountBuilder, Error> {
+        let read = |path: &PathBuf| {
+            let text = std::fs::read_to_string(path);
+            text.map_err(|error| Error::Other(format!("{}: {error}", path.display()).into()))
+        };
+        let authorities = self.options.ca.as_ref().map(read).transpose()?;
+        Ok(Account::builder_with_http(Box::new(AcmeClient(Arc::new(TlsClient::trusting(authorities))))))
+    }
 }
 
-/// The message of an error with those of its causes, which libraries leave out.
-fn with_causes(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut next = error.source();
-    while let Some(cause) = next {
-        let words = cause.to_string();
-        if !text.contains(&words) {
-            text = format!("{text}: {words}");
-        }
-        next = cause.source();
+/// Sends the requests of the ACME library. It trusts the authorities that the program has: a container may have no others.
+struct AcmeClient(Arc<TlsClient>);
+
+impl HttpClient for AcmeClient {
+    fn request(
+        &self,
+        request: Request<BodyWrapper<Bytes>>,
+    ) -> Pin<Box<dyn Future<Output = Answered> + Send>> {
+        Box::pin(exchange(Arc::clone(&self.0), request))
     }
-    text
+}
+
+/// The response to a request of the ACME library.
+type Answered = Result<BytesResponse, Error>;
+
+async fn exchange(tls: Arc<TlsClient>, request: Request<BodyWrapper<Bytes>>) -> Answered {
+    let (head, body) = request.into_parts();
+    let url = Url::parse(&head.uri.to_string()).ok().filter(|url| url.scheme() == "https");
+    let url = url.ok_or_else(|| Error::Other("the ACME server names an address without https".into()))?;
+    let text = |name: &'static str| Some((name, head.headers.get(name)?.to_str().ok()?.to_owned()));
+    let headers = ["content-type", "user-agent"].into_iter().filter_map(text).collect();
+    let Ok(body) = body.collect().await;
+    let outgoing = Outgoing {
+        method: head.method,
+        url: &url,
+        // The operator names the server.
+        permission: Permission::Any,
+        headers,
+        body: body.to_bytes(),
+        // That of the attempt is shorter.
+        timeout: 2 * ATTEMPT,
+        answer_limit: Some(ANSWER_LIMIT),
+        file: None,
+        tls: Some(&tls),
+    };
+    let answer = send(outgoing).await.map_err(|failure| Error::Other(format!("{url}: {failure}").into()))?;
+    let mut response = Response::builder().status(answer.status).body(Full::new(answer.body))?;
+    *response.headers_mut() = answer.headers;
+    Ok(response.into())
 }
 
 /// The file with the key and the certificates.
@@ -381,12 +424,9 @@ mod tests {
     use super::*;
     use std::sync::atomic::Ordering;
     use tokio::time::timeout;
-    use tokio_rustls::rustls::crypto::ring;
 
     #[tokio::test(start_paused = true)]
     async fn a_server_that_stops_answering_ends_the_attempt() {
-        // Another test may have installed it.
-        let _installed = ring::default_provider().install_default();
         let folder = tempfile::tempdir().unwrap();
         let ca = folder.path().join("ca.pem");
         let params = CertificateParams::new(vec!["localhost".to_owned()]).unwrap();

@@ -75,8 +75,6 @@ enum Source {
 impl Tls {
     /// Reads the certificate, if there is one yet.
     pub fn new(options: &TlsOptions, clock: Clock) -> Result<Self, TlsError> {
-        // Also for the client of the ACME server. Another one may be installed already, in tests.
-        let _installed = ring::default_provider().install_default();
         let certificates = Arc::new(Certificates::default());
         let now = clock.seconds();
         let (source, is_acme) = match options {
