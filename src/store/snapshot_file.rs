@@ -9,6 +9,7 @@ use super::{Cause, OpenError, StoreError};
 use rusqlite::Connection;
 use rusqlite::backup::{Backup, StepResult};
 use std::fs::File;
+use std::io::ErrorKind;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -142,10 +143,16 @@ fn unused_name(path: PathBuf) -> PathBuf {
     name
 }
 
-/// Puts the names of a folder on the disk.
+/// Puts the names of a folder on the disk, if the file system can do so: SMB with older kernels, for example, cannot.
 pub fn sync_folder(of: &Path) -> std::io::Result<()> {
     let folder = of.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
+    if cfg!(not(unix)) {
+        return Ok(());
+    }
+    match File::open(folder)?.sync_all() {
+        Err(error) if matches!(error.kind(), ErrorKind::InvalidInput | ErrorKind::Unsupported) => Ok(()),
+        synced => synced,
+    }
 }
 
 fn copy_pages(
@@ -182,5 +189,18 @@ fn copy_pages(
             }
             std::thread::sleep(started.elapsed());
         }
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folders_of_file_systems_without_synchronization_are_no_error() {
+        // The kernel cannot synchronize this folder.
+        assert_eq!(File::open("/proc").unwrap().sync_all().unwrap_err().kind(), ErrorKind::InvalidInput);
+        sync_folder(Path::new("/proc/version")).unwrap();
+        sync_folder(Path::new("/no-such-folder/file")).unwrap_err();
     }
 }
