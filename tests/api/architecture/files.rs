@@ -181,6 +181,28 @@ fn files_name_the_version_of_the_manifest() {
     assert_none(found, "files name the version of Cargo.toml");
 }
 
+/// Containers have as much time to stop as the unit, in seconds.
+#[test]
+fn the_time_to_stop_is_the_same_everywhere() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let places = [
+        ("docs/install.md", r"podman stop -t (\d+)"),
+        ("packaging/compose.yaml", r"stop_grace_period: (\d+)s"),
+        ("packaging/teamchat.service", r"TimeoutStopSec=(\d+)"),
+    ];
+    let mut found = Vec::new();
+    for (path, pattern) in places {
+        let text = std::fs::read_to_string(root.join(path)).unwrap();
+        let pattern = Regex::new(pattern).unwrap();
+        let times: BTreeSet<&str> =
+            pattern.captures_iter(&text).map(|captures| captures.get(1).unwrap().as_str()).collect();
+        if times != BTreeSet::from(["30"]) {
+            found.push(format!("{path}: {times:?}"));
+        }
+    }
+    assert_none(found, "30 seconds to stop");
+}
+
 /// The largest size of all images of the book together, in bytes: they are a part of the program.
 const LARGEST_IMAGES: u64 = 400_000;
 
