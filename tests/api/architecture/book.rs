@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// Texts of other programs, an address and a file in the first column of `docs/troubleshooting.md`.
-const OTHERS: [&str; 7] = [
+const OTHERS: [&str; 9] = [
     "413",
     "Address already in use",
     "Permission denied",
@@ -15,6 +15,8 @@ const OTHERS: [&str; 7] = [
     "chat.sqlite-wal",
     "error: unexpected argument",
     "http://127.0.0.1",
+    "invalid peer certificate",
+    "status=226/NAMESPACE",
 ];
 
 /// The first cells of the rows of all tables, each with the first cell of its table.
