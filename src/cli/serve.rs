@@ -22,7 +22,7 @@ use teamchat::oidc::Provider;
 use teamchat::server::systemd;
 use teamchat::server::tls::{Certificate, Tls, TlsOptions};
 use teamchat::server::{Engine, ListenAddress, Listener, Server, inherited, runtime};
-use teamchat::store::Database;
+use teamchat::store::{Database, network_file_system};
 use teamchat::types::{Clock, Network};
 #[cfg(unix)]
 use tokio::signal::unix::{SignalKind, signal};
@@ -335,6 +335,11 @@ impl Serve {
 
     /// Warns of settings that are fine on one machine, and not for others.
     fn warn(&self, addresses: &[ListenAddress], tls: Option<&Tls>) {
+        if let Some(name) = network_file_system(&self.file.db) {
+            tracing::warn!(
+                "the database is on {name}, whose locks are not reliable: move it to a disk of this machine"
+            );
+        }
         if self.metrics.as_ref().is_some_and(|address| !address.is_local()) {
             tracing::warn!("other machines can reach the address of --metrics, which needs no login");
         }

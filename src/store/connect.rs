@@ -1,6 +1,6 @@
 //! Connections to the database with their pragmas, and the errors of opening one.
 
-use super::file::{free_space, has_log, unwritable};
+use super::file::{free_space, has_log, network_file_system, unwritable};
 use super::{OpenError, slow_statements};
 use percent_encoding::{NON_ALPHANUMERIC, percent_encode};
 use rusqlite::config::DbConfig;
@@ -123,7 +123,15 @@ pub(super) fn explain(path: &Path, source: rusqlite::Error) -> OpenError {
             unwritable(&path, &refused.map_or_else(|| source.to_string(), |error| error.to_string()))
         }
         Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => unwritable(&path, &source.to_string()),
-        _ => OpenError::Sqlite { path, source },
+        _ => match network_file_system(&path) {
+            Some(name) => OpenError::Unsuitable {
+                path,
+                why: format!(
+                    "{source}; it is on {name}, whose locks are not reliable: move it to a disk of this machine"
+                ),
+            },
+            None => OpenError::Sqlite { path, source },
+        },
     }
 }
 

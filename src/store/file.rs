@@ -361,6 +361,46 @@ fn read_only(_path: &Path) -> Option<String> {
     None
 }
 
+/// File systems on other machines by their magic numbers (statfs(2)).
+#[cfg(target_os = "linux")]
+const NETWORK_FILE_SYSTEMS: [(i64, &str); 6] = [
+    (0x6969, "NFS"),
+    (0x517B, "SMB"),
+    (0xFF53_4D42, "SMB"),
+    (0xFE53_4D42, "SMB"),
+    (0x0102_1997, "9p"),
+    (0x00C3_6400, "Ceph"),
+];
+
+/// Returns the magic number of the file system of a path; `None` if it is unknown.
+#[cfg(target_os = "linux")]
+pub fn kind_of_file_system(path: &Path) -> Option<i64> {
+    let found = rustix::fs::statfs(path).ok()?;
+    // The type differs between architectures.
+    #[allow(clippy::unnecessary_cast, reason = "needed on others")]
+    let kind = (found.f_type as i64) & 0xFFFF_FFFF;
+    Some(kind)
+}
+
+#[cfg(target_os = "linux")]
+fn network_name(kind: i64) -> Option<&'static str> {
+    NETWORK_FILE_SYSTEMS.iter().find(|(magic, _)| *magic == kind).map(|(_, name)| *name)
+}
+
+/// Returns the name of the file system of a path, if it is on another machine. Its locks are not reliable, and a database on it can be
+/// damaged.
+pub fn network_file_system(path: &Path) -> Option<&'static str> {
+    #[cfg(target_os = "linux")]
+    {
+        kind_of_file_system(path).and_then(network_name)
+    }
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _unused = path;
+        None
+    }
+}
+
 /// Returns the number of bytes that the file system of a path has left for this user; `None` if it is unknown.
 pub fn free_space(path: &Path) -> Option<u64> {
     disk_usage(path).map(|(free, _)| free)
@@ -385,6 +425,18 @@ pub fn disk_usage(path: &Path) -> Option<(u64, u64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn file_systems_of_other_machines_have_names() {
+        for (kind, expected) in [(0x6969, Some("NFS")), (0xFF53_4D42, Some("SMB")), (0xEF53, None)] {
+            assert_eq!(network_name(kind), expected, "{kind:x}");
+        }
+        // The file system of processes.
+        assert_eq!(kind_of_file_system(Path::new("/proc")), Some(0x9FA0));
+        assert_eq!(kind_of_file_system(Path::new("/no-such-folder")), None);
+        assert_eq!(network_file_system(Path::new("/proc")), None);
+    }
 
     #[test]
     fn a_finished_file_has_one_name() {

@@ -11,6 +11,8 @@ use teamchat::app::DISK_RESERVE_MIB;
 use teamchat::commands::{LARGE_LOG, LOW_DISK};
 use teamchat::domain::{files, upload_quota};
 use teamchat::store::{Database, OpenError, beside, disk_usage, schema_differences};
+#[cfg(target_os = "linux")]
+use teamchat::store::{kind_of_file_system, network_file_system};
 use teamchat::types::{Clock, timestamp};
 
 /// Seconds by which rows may be ahead of the clock of this machine.
@@ -22,23 +24,18 @@ const OLD_COPY: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 /// The size of the write-ahead log at which the server empties it itself with a replicator, in bytes.
 const LARGE_REPLICATED_LOG: u64 = 1 << 30;
 
-/// Kinds of file systems by their magic numbers (statfs(2)), with the reason why they are not fit.
+/// Further kinds of file systems that are not fit, by their magic numbers (statfs(2)), with the remedies.
 #[cfg(target_os = "linux")]
-const UNFIT: [(i64, &str, Option<&str>); 10] = [
-    (0x6969, "NFS", Some(REMOTE)),
-    (0x517B, "SMB", Some(REMOTE)),
-    (0xFF53_4D42, "SMB", Some(REMOTE)),
-    (0xFE53_4D42, "SMB", Some(REMOTE)),
-    (0x0102_1997, "9p", Some(REMOTE)),
-    (0x00C3_6400, "Ceph", Some(REMOTE)),
-    (0x6573_5546, "FUSE", None),
-    (0x0102_1994, "tmpfs, in memory", Some("it is lost when the machine stops; move it to a disk")),
-    (0x8584_58F6, "ramfs, in memory", Some("it is lost when the machine stops; move it to a disk")),
-    (0x794C_7630, "overlay", Some("it is lost with the container; put it on a volume")),
+const UNFIT: [(i64, &str, &str); 4] = [
+    (
+        0x6573_5546,
+        "FUSE",
+        "make sure that it is a disk of this machine: locks over a network are not reliable",
+    ),
+    (0x0102_1994, "tmpfs, in memory", "it is lost when the machine stops; move it to a disk"),
+    (0x8584_58F6, "ramfs, in memory", "it is lost when the machine stops; move it to a disk"),
+    (0x794C_7630, "overlay", "it is lost with the container; put it on a volume"),
 ];
-
-#[cfg(target_os = "linux")]
-const REMOTE: &str = "its locks are not reliable over a network, and the file can be damaged; move it to a disk of this machine";
 
 /// Opens the database for reading, and checks its version and its schema.
 pub(super) fn open(path: &Path, findings: &mut Findings) -> Result<Connection, OpenError> {
@@ -126,23 +123,16 @@ fn check_disk(check: &'static str, folder: &Path, findings: &mut Findings) {
 
 #[cfg(target_os = "linux")]
 fn check_file_system(folder: &Path, findings: &mut Findings) {
-    let Ok(found) = rustix::fs::statfs(folder) else { return };
-    // The type differs between architectures.
-    #[allow(clippy::unnecessary_cast, reason = "needed on others")]
-    let kind = (found.f_type as i64) & 0xFFFF_FFFF;
-    match UNFIT.iter().find(|(magic, ..)| *magic == kind) {
-        Some((_, name, Some(why))) if *why == REMOTE => {
-            findings.problem("file system", format!("the database is on {name}"), why);
-        }
-        Some((_, name, Some(why))) => {
-            findings.warning("file system", format!("the database is on {name}"), why);
-        }
-        Some((_, name, None)) => findings.warning(
+    let Some(kind) = kind_of_file_system(folder) else { return };
+    let on = |name: &str| format!("the database is on {name}");
+    match (network_file_system(folder), UNFIT.iter().find(|(magic, ..)| *magic == kind)) {
+        (Some(name), _) => findings.problem(
             "file system",
-            format!("the database is on {name}"),
-            "make sure that it is a disk of this machine: locks over a network are not reliable",
+            on(name),
+            "its locks are not reliable over a network, and the file can be damaged; move it to a disk of this machine",
         ),
-        None => findings.ok("file system", "the database is on a disk of this machine"),
+        (None, Some((_, name, remedy))) => findings.warning("file system", on(name), remedy),
+        (None, None) => findings.ok("file system", "the database is on a disk of this machine"),
     }
 }
 
