@@ -13,7 +13,8 @@ pub use self::tls::{
 };
 use crate::types::charset::{self, CharsetError};
 use bytes::Bytes;
-use futures_util::future::select_ok;
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::Incoming;
 use hyper::client::conn::http1;
@@ -27,6 +28,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
 use tokio::net::TcpStream;
+use tokio::time::timeout;
 use url::{Position, Url};
 
 /// The most bytes of the head of a response.
@@ -99,7 +101,7 @@ pub enum Failure {
 
 /// Sends a request. Redirects are not followed, since they can lead to other hosts.
 pub async fn send(request: Outgoing<'_>) -> Result<Answer, Failure> {
-    let exchanged = tokio::time::timeout(request.timeout, async {
+    let exchanged = timeout(request.timeout, async {
         let found = lookup(request.url).await.map_err(not_connected)?;
         let addresses = request.permission.filter(found.into_iter());
         if addresses.is_empty() {
@@ -141,26 +143,29 @@ async fn lookup(url: &Url) -> std::io::Result<Vec<SocketAddr>> {
 /// Connects to the first address that accepts. An address that does not answer, such as one of IPv6 without a route to the
 /// internet, holds up no other.
 pub async fn connect(addresses: &[SocketAddr]) -> std::io::Result<TcpStream> {
-    first_of(addresses.iter().copied().map(TcpStream::connect)).await
+    first_of(addresses.iter().copied().map(TcpStream::connect).collect()).await
 }
 
-/// The result of the first attempt that succeeds, or the last error. Each begins some time after the one before it.
-async fn first_of<T, A: Future<Output = std::io::Result<T>>>(
-    attempts: impl Iterator<Item = A>,
-) -> std::io::Result<T> {
-    let late = |(attempt, index): (A, u32)| {
-        Box::pin(async move {
-            if index > 0 {
-                tokio::time::sleep(NEXT_ADDRESS * index).await;
-            }
-            attempt.await
-        })
-    };
-    let attempts: Vec<_> = attempts.zip(0..).map(late).collect();
-    if attempts.is_empty() {
-        return Err(std::io::Error::new(ErrorKind::NotFound, "the host has no address"));
+/// The result of the first attempt that succeeds, or the last error. Each begins when one before it has failed, or some time after the
+/// one before it.
+async fn first_of<T, A: Future<Output = std::io::Result<T>>>(attempts: Vec<A>) -> std::io::Result<T> {
+    let mut running = FuturesUnordered::new();
+    let mut failed = std::io::Error::new(ErrorKind::NotFound, "the host has no address");
+    for attempt in attempts {
+        running.push(attempt);
+        match timeout(NEXT_ADDRESS, running.next()).await {
+            Ok(Some(Ok(done))) => return Ok(done),
+            Ok(Some(Err(error))) => failed = error,
+            Ok(None) | Err(_) => {}
+        }
     }
-    select_ok(attempts).await.map(|(done, _)| done)
+    while let Some(ended) = running.next().await {
+        match ended {
+            Ok(done) => return Ok(done),
+            Err(error) => failed = error,
+        }
+    }
+    Err(failed)
 }
 
 async fn exchange(
@@ -242,6 +247,7 @@ mod tests {
     use super::*;
     use std::pin::Pin;
     use tokio::io::AsyncWriteExt;
+    use tokio::time::Instant;
 
     /// Sends a request that another server answers with these bytes. Returns the status and the length of the body.
     async fn answer_of(response: &str) -> Option<(u16, usize)> {
@@ -274,14 +280,26 @@ mod tests {
         let silent = || -> Attempt { Box::pin(std::future::pending()) };
         let refused = || -> Attempt { Box::pin(async { Err(ErrorKind::ConnectionRefused.into()) }) };
         let open = |number: u8| -> Attempt { Box::pin(async move { Ok(number) }) };
-        for (attempts, expected) in [
-            (vec![open(1), open(2)], Ok(1)),
-            (vec![silent(), open(2)], Ok(2)),
-            (vec![refused(), silent(), open(3)], Ok(3)),
-            (vec![refused(), refused()], Err(ErrorKind::ConnectionRefused)),
-            (vec![], Err(ErrorKind::NotFound)),
+        let slow = |number: u8| -> Attempt {
+            Box::pin(async move {
+                tokio::time::sleep(3 * NEXT_ADDRESS).await;
+                Ok(number)
+            })
+        };
+        // The clock of the test only runs while everything waits.
+        for (attempts, expected, pauses) in [
+            (vec![open(1), open(2)], Ok(1), 0),
+            (vec![silent(), open(2)], Ok(2), 1),
+            (vec![refused(), open(2)], Ok(2), 0),
+            (vec![refused(), silent(), open(3)], Ok(3), 1),
+            (vec![slow(1), refused(), silent()], Ok(1), 3),
+            (vec![refused(), refused()], Err(ErrorKind::ConnectionRefused), 0),
+            (vec![], Err(ErrorKind::NotFound), 0),
         ] {
-            assert_eq!(first_of(attempts.into_iter()).await.map_err(|error| error.kind()), expected);
+            let begun = Instant::now();
+            assert_eq!(first_of(attempts).await.map_err(|error| error.kind()), expected);
+            // Timers are rounded.
+            assert!(begun.elapsed().abs_diff(NEXT_ADDRESS * pauses) < NEXT_ADDRESS / 2, "{pauses} pauses");
         }
     }
 
