@@ -141,16 +141,17 @@ async fn finish(app: &App, due: &DueLetter, counter: Option<&Count>) -> ApiResul
 }
 
 /// Drops an email that is refused for good, and postpones others. An email whose content is refused for good is tried again until the
-/// mail server has taken another one since: then the refusal is about this email alone.
+/// mail server has taken another one since: then the refusal is about this email alone. A restart forgets what was taken before.
 async fn refused(app: &App, due: &DueLetter, refusal: Refusal) -> ApiResult<()> {
     let now = app.clock.seconds();
     let Refusal { kind, text } = refusal;
-    let takes_others = || due.attempts > 0 && app.mail.deliveries.failing().is_none();
+    let results = &app.mail.deliveries;
+    let takes_others = || due.attempts > 0 && results.failing().is_none() && results.last_success().is_some();
     if kind == RefusalKind::Letter || kind == RefusalKind::Content && takes_others() {
         tracing::warn!(kind = due.kind, error = text, "the mail server refused an email, which is dropped");
-        return finish(app, due, Some(app.mail.deliveries.note(now, Outcome::Unwanted))).await;
+        return finish(app, due, Some(results.note(now, Outcome::Unwanted))).await;
     }
-    app.mail.deliveries.note(now, Outcome::Failed(&text)).increment();
+    results.note(now, Outcome::Failed(&text)).increment();
     let next_try = if kind == RefusalKind::Server {
         let failures = app.mail.failures_in_a_row.fetch_add(1, Ordering::Relaxed);
         let next_attempt = now + scheduler::pause_after(&SERVER_PAUSES, failures);
@@ -160,7 +161,7 @@ async fn refused(app: &App, due: &DueLetter, refusal: Refusal) -> ApiResult<()> 
         now + scheduler::pause_after(&LETTER_PAUSES, due.attempts.unsigned_abs())
     };
     tracing::warn!(kind = due.kind, error = text, "an email was not sent and will be tried again");
-    let is_reported = app.mail.deliveries.failing().is_some_and(|failing| now - failing.since >= TELL_AFTER);
+    let is_reported = results.failing().is_some_and(|failing| now - failing.since >= TELL_AFTER);
     let id = due.id;
     let job = move |tx: &mut Tx<'_>| {
         outbox::postpone(tx, id, next_try, &text)?;

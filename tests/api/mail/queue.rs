@@ -113,7 +113,7 @@ async fn letters_wait_for_a_mail_server_that_refuses_the_sender_with_the_recipie
 
 #[tokio::test]
 async fn letters_wait_for_a_mail_server_that_refuses_the_sender_with_the_content() {
-    let (server, mut sink) = start().await;
+    let (mut server, mut sink) = start().await;
     let owner = server.owner().await;
     let refusal = "554 Message rejected: Email address is not verified.";
     for (pause, attempts) in [(0, 1), (60, 2), (300, 3)] {
@@ -128,7 +128,12 @@ async fn letters_wait_for_a_mail_server_that_refuses_the_sender_with_the_content
     }
     let failing = server.app().mail.deliveries.failing().unwrap();
     assert_eq!(failing.error, refusal);
+    server.restart().await;
+    sink.reply(&[Reply::Refuse(".", refusal); 2]);
     server.clock.advance(900);
+    settle(&server).await;
+    assert_eq!(waiting(&server).await, ["a@example.com 4", "b@example.com 4"]);
+    server.clock.advance(1800);
     settle(&server).await;
     let to: Vec<String> = sink.rest().into_iter().map(|letter| letter.to).collect();
     assert_eq!(to, ["a@example.com", "b@example.com"]);
