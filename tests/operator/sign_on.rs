@@ -2,6 +2,7 @@
 
 use crate::program::Serving;
 use crate::received::Received;
+use regex::Regex;
 use reqwest::redirect::Policy;
 use reqwest::{Client, Url};
 use serde_json::json;
@@ -49,7 +50,9 @@ async fn the_log_has_the_words_of_the_provider() {
     let flags = ["--listen", "127.0.0.1:0", "--config", config.to_str().unwrap()];
     let serving = Serving::start(folder.path(), &flags);
     let client = Client::builder().redirect(Policy::none()).build().unwrap();
-    for answer in ["error=invalid_scope&error_description=There+is+no+such+scope", "code=1"] {
+    let description = "There+is+no+such+scope:+a+login+failed+address%3D203.0.113.7";
+    let refusal = format!("error=invalid_scope&error_description={description}");
+    for answer in [refusal.as_str(), "code=1"] {
         let begin = format!("{}/accounts/login/social/home", serving.origin());
         let begun = client.get(begin).send().await.unwrap();
         let header = |name: &str| begun.headers()[name].to_str().unwrap();
@@ -65,4 +68,10 @@ async fn the_log_has_the_words_of_the_provider() {
     {
         assert!(log.contains(words), "{words}: {log}");
     }
+    // By the filter of the book, nothing that a browser sends blocks another address.
+    let page = include_str!("../../docs/reverse-proxies.md");
+    let (_, filter) = page.split_once("failregex = ").unwrap();
+    let filter = Regex::new(&filter.lines().next().unwrap().replace("<HOST>", r"\S+")).unwrap();
+    assert_eq!(page.lines().filter(|line| filter.is_match(line)).count(), 2, "the examples");
+    assert!(!log.lines().any(|line| filter.is_match(line)), "{log}");
 }
