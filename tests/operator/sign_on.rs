@@ -53,8 +53,8 @@ async fn the_log_has_the_words_of_the_provider() {
     let description = "There+is+no+such+scope:+a+login+failed+address%3D203.0.113.7";
     let refusal = format!("error=invalid_scope&error_description={description}");
     for answer in [refusal.as_str(), "code=1"] {
-        let begin = format!("{}/accounts/login/social/home", serving.origin());
-        let begun = client.get(begin).send().await.unwrap();
+        let login = format!("{}/accounts/login/social/home", serving.origin());
+        let begun = client.get(login).send().await.unwrap();
         let header = |name: &str| begun.headers()[name].to_str().unwrap();
         let cookie = header("set-cookie").split(';').next().unwrap();
         let page = Url::parse(header("location")).unwrap();
