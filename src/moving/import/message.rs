@@ -187,7 +187,7 @@ fn fenced(content: &str) -> String {
 
 /// Inserts a batch of messages, with everything that belongs to them.
 pub fn insert_all(tx: &mut Tx<'_>, batch: &[ReadyMessage]) -> ImportResult<()> {
-    let mut topics = Topics::default();
+    let mut topics = LinkedTopics::default();
     for message in batch {
         insert(tx, message, &mut topics)?;
     }
@@ -196,14 +196,14 @@ pub fn insert_all(tx: &mut Tx<'_>, batch: &[ReadyMessage]) -> ImportResult<()> {
 
 /// The topics of a batch.
 #[derive(Default)]
-struct Topics {
+struct LinkedTopics {
     /// Rows, by channel and key.
     rows: HashMap<(StreamId, String), TopicId>,
     /// The links in each topic, as JSON.
     links: HashMap<String, Option<String>>,
 }
 
-impl Topics {
+impl LinkedTopics {
     /// The row of a message's topic, which is created if there is none, and the links in the topic, as JSON. Direct messages
     /// have neither.
     fn of(
@@ -259,7 +259,7 @@ fn attributes(message: &NewMessage, rendered: &Rendered, has_widget: bool, has_t
 fn insert(
     tx: &mut Tx<'_>,
     ReadyMessage { message, rendered, .. }: &ReadyMessage,
-    topics: &mut Topics,
+    topics: &mut LinkedTopics,
 ) -> ImportResult<()> {
     let id = MessageId::from(message.id);
     let widget = Widget::of(&message.content);
