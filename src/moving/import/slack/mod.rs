@@ -4,6 +4,7 @@
 //! folders, and sorted (`days`), because messages are numbered by time. Threads become topics.
 
 mod api;
+mod conversations;
 mod days;
 mod model;
 mod people;
@@ -16,25 +17,23 @@ use crate::moving::import::blocks;
 use crate::moving::import::error::{ImportError, ImportResult};
 use crate::moving::import::json;
 use crate::moving::import::lines::model::{
-    ChannelLine, Date, EmojiLine, FileLine, Line, MessageLine, OrganizationLine, ReactionLine,
+    Date, EmojiLine, FileLine, Line, MessageLine, OrganizationLine, ReactionLine,
 };
 use crate::moving::import::lines::names;
-use crate::moving::import::lines::names::ChannelNames;
 use crate::moving::import::lines::{Importer, MAX_ORGANIZATION_NAME};
 use crate::moving::import::links::OldAddress;
 use crate::moving::import::progress::Progress;
 use crate::moving::import::report::Report;
 use crate::moving::import::target::Target;
 use crate::moving::import::unpack::Archive;
-use crate::types::{charset, fold, whole_seconds, without_forbidden};
+use crate::types::{charset, without_forbidden};
 use api::Api;
 use days::DayFile;
-use model::{SlackAttachment, SlackChannel, SlackFile, SlackMessage, SlackUser, moment, seconds};
+use model::{SlackAttachment, SlackFile, SlackMessage, SlackUser, moment, seconds};
 use serde::de::DeserializeOwned;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use text::{Names, to_markdown};
-use unicode_normalization::UnicodeNormalization;
 
 /// The files by which an archive is known.
 pub const MARKS: &[&str] = &["channels.json", "users.json"];
@@ -47,9 +46,6 @@ const UPLOADS: &str = "__uploads";
 
 /// The folder of a conversation with such files, whose names begin with the id.
 const ATTACHMENTS: &str = "attachments";
-
-/// The most folders that the report names.
-const MAX_NAMED: usize = 20;
 
 /// The beginning of the address of an emoji that is another name of an emoji, and the most such names in succession.
 const ALIAS: &str = "alias:";
@@ -166,11 +162,6 @@ fn add_addresses(users: &mut Vec<SlackUser>, known: Vec<SlackUser>) {
     users.extend(others);
 }
 
-/// The file with the public or the private channels.
-fn channels_file(private: bool) -> &'static str {
-    if private { "groups.json" } else { "channels.json" }
-}
-
 /// True for the name of a file with the messages of a day.
 fn is_day(file: &str) -> bool {
     file.strip_suffix(".json").is_some_and(|day| day.starts_with(|c: char| c.is_ascii_digit()))
@@ -285,76 +276,6 @@ impl Slack<'_> {
                 self.names.emoji.insert(name.clone(), target.to_owned());
             }
         }
-        Ok(())
-    }
-
-    /// Adds channels, and returns all conversations with their folders.
-    fn add_channels(&mut self, progress: &Progress) -> ImportResult<Vec<Conversation>> {
-        let mut conversations = Vec::new();
-        if self.archive.find("channels.json")?.is_none() {
-            return Err(ImportError::in_file("channels.json", "the archive does not have this file"));
-        }
-        let mut channels: Vec<(SlackChannel, bool)> = Vec::new();
-        for private in [false, true] {
-            let rows: Vec<SlackChannel> = list(self.archive, channels_file(private), progress)?;
-            channels.extend(rows.into_iter().map(|channel| (channel, private)));
-        }
-        let (mut taken, mut folders) = (ChannelNames::default(), HashSet::new());
-        for (channel, private) in &channels {
-            if channel.name.trim().is_empty() || !folders.insert(fold(&channel.name)) {
-                let what = format!("the channel '{}' has no name, or is there twice", channel.name);
-                return Err(ImportError::in_file(channels_file(*private), what));
-            }
-            self.names.channels.insert(channel.id.clone(), taken.make(&channel.name));
-        }
-        for (channel, private) in channels {
-            let file = channels_file(private);
-            let name = self.names.channels.get(&channel.id).cloned().unwrap_or_default();
-            let line = ChannelLine {
-                name: name.clone(),
-                description: to_markdown(&channel.purpose.value.replace('\n', " "), &self.names),
-                private,
-                shared_history: !private,
-                archived: channel.is_archived,
-                default: matches!(channel.name.as_str(), "general" | "random")
-                    && !channel.is_archived
-                    && !private,
-                created: whole_seconds(channel.created).map(Date),
-                creator: channel.creator.filter(|creator| self.importer.has_user(creator)),
-                subscribers: self.accounts(&channel.members)?,
-            };
-            self.importer.add(Line::Channel(line)).map_err(|error| ImportError::in_file(file, error))?;
-            conversations.push(Conversation { folder: channel.name, target: Ok(name) });
-        }
-        for (file, by_id) in [("mpims.json", false), ("dms.json", true)] {
-            for row in list::<SlackChannel>(self.archive, file, progress)? {
-                let people = self.accounts(&row.members)?;
-                let folder = if by_id || row.name.is_empty() { row.id } else { row.name };
-                conversations.push(Conversation { folder, target: Err(people) });
-            }
-        }
-        Ok(conversations)
-    }
-
-    /// Reports the folders with messages of conversations that no list names.
-    fn leave_out_others(&mut self, conversations: &[Conversation]) -> ImportResult<()> {
-        let known: HashSet<String> =
-            conversations.iter().map(|conversation| conversation.folder.nfc().collect()).collect();
-        let mut others = Vec::new();
-        for folder in self.archive.entries("")?.0 {
-            if !known.contains(&folder.nfc().collect::<String>())
-                && self.archive.entries(&folder)?.1.iter().any(|file| is_day(file))
-            {
-                others.push(folder);
-            }
-        }
-        let count = others.len() as u64;
-        if others.len() > MAX_NAMED {
-            others.truncate(MAX_NAMED);
-            others.push("and others".to_owned());
-        }
-        let why = format!("no list of the archive names their conversations: {}", others.join(", "));
-        self.importer.leave_out("folders of messages", count, &why);
         Ok(())
     }
 
