@@ -1,83 +1,149 @@
 //! Conversations: channels and direct conversations, with the folders of their messages.
+//!
+//! An organization with several workspaces has conversations of its own, at the top of the archive, and those of each workspace.
 
 use super::model::SlackChannel;
 use super::text::to_markdown;
-use super::{Conversation, Slack, is_day, list};
+use super::{Conversation, Slack, is_day, lists};
 use crate::moving::import::error::{ImportError, ImportResult};
 use crate::moving::import::lines::model::{ChannelLine, Date, Line};
 use crate::moving::import::lines::names::ChannelNames;
 use crate::moving::import::progress::Progress;
 use crate::types::{fold, whole_seconds};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
+use std::path::Path;
 use unicode_normalization::UnicodeNormalization;
 
 /// The most folders that the report names.
 const MAX_NAMED: usize = 20;
+
+/// The list of direct conversations, whose folders have their ids as names.
+const DIRECT: &str = "dms.json";
 
 /// The file with the public or the private channels.
 fn channels_file(private: bool) -> &'static str {
     if private { "groups.json" } else { "channels.json" }
 }
 
+/// The path of a file or folder of a workspace, which is empty for the top of the archive.
+fn path_in(workspace: &str, name: &str) -> String {
+    if workspace.is_empty() { name.to_owned() } else { format!("{workspace}/{name}") }
+}
+
+/// A conversation of a list.
+struct Listed<'w> {
+    row: SlackChannel,
+    /// The folder of its workspace.
+    workspace: &'w str,
+    /// The folder of its messages.
+    folder: String,
+}
+
 impl Slack<'_> {
     /// Adds channels, and returns all conversations with their folders.
-    pub(super) fn add_channels(&mut self, progress: &Progress) -> ImportResult<Vec<Conversation>> {
-        let mut conversations = Vec::new();
-        if self.archive.find("channels.json")?.is_none() {
+    pub(super) fn add_channels(
+        &mut self,
+        workspaces: &[String],
+        progress: &Progress,
+    ) -> ImportResult<Vec<Conversation>> {
+        if workspaces.is_empty() && self.archive.find("channels.json")?.is_none() {
             return Err(ImportError::in_file("channels.json", "the archive does not have this file"));
         }
-        let mut channels: Vec<(SlackChannel, bool)> = Vec::new();
+        let mut channels: Vec<(Listed<'_>, bool)> = Vec::new();
         for private in [false, true] {
-            let rows: Vec<SlackChannel> = list(self.archive, channels_file(private), progress)?;
-            channels.extend(rows.into_iter().map(|channel| (channel, private)));
+            let listed = self.listed(channels_file(private), workspaces, progress)?;
+            channels.extend(listed.into_iter().map(|channel| (channel, private)));
         }
         let (mut taken, mut folders) = (ChannelNames::default(), HashSet::new());
-        for (channel, private) in &channels {
-            if channel.name.trim().is_empty() || !folders.insert(fold(&channel.name)) {
-                let what = format!("the channel '{}' has no name, or is there twice", channel.name);
-                return Err(ImportError::in_file(channels_file(*private), what));
+        for (Listed { row, workspace, .. }, private) in &channels {
+            if row.name.trim().is_empty() || !folders.insert((*workspace, fold(&row.name))) {
+                let what = format!("the channel '{}' has no name, or is there twice", row.name);
+                return Err(ImportError::in_file(&path_in(workspace, channels_file(*private)), what));
             }
-            self.names.channels.insert(channel.id.clone(), taken.make(&channel.name));
+            let of_several =
+                workspace.rsplit('/').next().filter(|name| !name.is_empty() && workspaces.len() > 1);
+            let wanted = match of_several {
+                Some(workspace) => taken.make(&format!("{workspace}: {}", row.name)),
+                None => taken.make(&row.name),
+            };
+            self.names.channels.insert(row.id.clone(), wanted);
         }
-        for (channel, private) in channels {
-            let file = channels_file(private);
-            let name = self.names.channels.get(&channel.id).cloned().unwrap_or_default();
+        let mut conversations = Vec::new();
+        for (Listed { row, workspace, folder }, private) in channels {
+            let file = path_in(workspace, channels_file(private));
+            let name = self.names.channels.get(&row.id).cloned().unwrap_or_default();
             let line = ChannelLine {
                 name: name.clone(),
-                description: to_markdown(&channel.purpose.value.replace('\n', " "), &self.names),
+                description: to_markdown(&row.purpose.value.replace('\n', " "), &self.names),
                 private,
                 shared_history: !private,
-                archived: channel.is_archived,
-                default: matches!(channel.name.as_str(), "general" | "random")
-                    && !channel.is_archived
-                    && !private,
-                created: whole_seconds(channel.created).map(Date),
-                creator: channel.creator.filter(|creator| self.importer.has_user(creator)),
-                subscribers: self.accounts(&channel.members)?,
+                archived: row.is_archived,
+                default: matches!(row.name.as_str(), "general" | "random") && !row.is_archived && !private,
+                created: whole_seconds(row.created).map(Date),
+                creator: row.creator.filter(|creator| self.importer.has_user(creator)),
+                subscribers: self.accounts(&row.members)?,
             };
-            self.importer.add(Line::Channel(line)).map_err(|error| ImportError::in_file(file, error))?;
-            conversations.push(Conversation { folder: channel.name, target: Ok(name) });
+            self.importer.add(Line::Channel(line)).map_err(|error| ImportError::in_file(&file, error))?;
+            conversations.push(Conversation { folder, target: Ok(name) });
         }
-        for (file, by_id) in [("mpims.json", false), ("dms.json", true)] {
-            for row in list::<SlackChannel>(self.archive, file, progress)? {
+        for file in ["mpims.json", DIRECT] {
+            for Listed { row, folder, .. } in self.listed(file, workspaces, progress)? {
                 let people = self.accounts(&row.members)?;
-                let folder = if by_id || row.name.is_empty() { row.id } else { row.name };
                 conversations.push(Conversation { folder, target: Err(people) });
             }
         }
         Ok(conversations)
     }
 
+    /// Reads the lists of a name: that at the top of the archive, and those of workspaces.
+    fn listed<'w>(
+        &self,
+        file: &str,
+        workspaces: &'w [String],
+        progress: &Progress,
+    ) -> ImportResult<Vec<Listed<'w>>> {
+        let mut all: Vec<Listed<'w>> = Vec::new();
+        let mut known: HashMap<String, usize> = HashMap::new();
+        for workspace in std::iter::once("").chain(workspaces.iter().map(String::as_str)) {
+            for row in lists::read::<SlackChannel>(self.archive, &path_in(workspace, file), progress)? {
+                let name = if file == DIRECT || row.name.is_empty() { &row.id } else { &row.name };
+                let is_usable = Path::new(name).file_name().is_some();
+                let folder = if is_usable { path_in(workspace, name) } else { String::new() };
+                // Workspaces share conversations. One of them has the messages.
+                let first = known.get(&row.id).copied();
+                match first.filter(|first| all[*first].workspace != workspace) {
+                    Some(first) if self.has_messages(&all[first].folder)? => {}
+                    Some(first) => all[first].folder = folder,
+                    None => {
+                        known.insert(row.id.clone(), all.len());
+                        all.push(Listed { row, workspace, folder });
+                    }
+                }
+            }
+        }
+        Ok(all)
+    }
+
+    /// True if a folder has files with messages.
+    fn has_messages(&self, folder: &str) -> ImportResult<bool> {
+        Ok(self.archive.entries(folder)?.1.iter().any(|file| is_day(file)))
+    }
+
     /// Reports the folders with messages of conversations that no list names.
-    pub(super) fn leave_out_others(&mut self, conversations: &[Conversation]) -> ImportResult<()> {
+    pub(super) fn leave_out_others(
+        &mut self,
+        workspaces: &[String],
+        conversations: &[Conversation],
+    ) -> ImportResult<()> {
         let known: HashSet<String> =
             conversations.iter().map(|conversation| conversation.folder.nfc().collect()).collect();
         let mut others = Vec::new();
-        for folder in self.archive.entries("")?.0 {
-            if !known.contains(&folder.nfc().collect::<String>())
-                && self.archive.entries(&folder)?.1.iter().any(|file| is_day(file))
-            {
-                others.push(folder);
+        for workspace in std::iter::once("").chain(workspaces.iter().map(String::as_str)) {
+            for name in self.archive.entries(workspace)?.0 {
+                let folder = path_in(workspace, &name);
+                if !known.contains(&folder.nfc().collect::<String>()) && self.has_messages(&folder)? {
+                    others.push(folder);
+                }
             }
         }
         let count = others.len() as u64;

@@ -6,6 +6,7 @@
 mod api;
 mod conversations;
 mod days;
+mod lists;
 mod model;
 mod people;
 mod profiles;
@@ -30,13 +31,12 @@ use crate::types::{charset, without_forbidden};
 use api::Api;
 use days::DayFile;
 use model::{SlackAttachment, SlackFile, SlackMessage, SlackUser, moment, seconds};
-use serde::de::DeserializeOwned;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use text::{Names, to_markdown};
 
 /// The files by which an archive is known.
-pub const MARKS: &[&str] = &["channels.json", "users.json"];
+pub const MARKS: &[&str] = &["channels.json", "users.json", "org_users.json"];
 
 /// The topic of messages outside of threads.
 const TOPIC: &str = "imported from Slack";
@@ -70,6 +70,7 @@ const DROPPED: [&str; 10] = [
 
 /// A conversation with its folder.
 struct Conversation {
+    /// The path, which is empty if the list has no usable name.
     folder: String,
     /// The name of the channel, or the people of a direct conversation.
     target: Result<String, Vec<String>>,
@@ -96,7 +97,8 @@ pub fn import(
     report: &mut Report,
 ) -> ImportResult<()> {
     let emails = extras.emails.as_deref().map(read_emails).transpose()?.unwrap_or_default();
-    let mut users: Vec<SlackUser> = list(archive, "users.json", progress)?;
+    let workspaces = lists::workspaces(archive)?;
+    let mut users = lists::people(archive, &workspaces, progress)?;
     let address = extras.api.as_deref().unwrap_or(api::ADDRESS);
     let api = extras.token_file.as_deref().map(|file| Api::new(target, address, file)).transpose()?;
     if let Some(api) = &api {
@@ -122,12 +124,12 @@ pub fn import(
         slack.importer.add_profile_field(&field.name, &values)?;
     }
     slack.add_emoji()?;
-    let conversations = slack.add_channels(progress)?;
-    slack.leave_out_others(&conversations)?;
+    let conversations = slack.add_channels(&workspaces, progress)?;
+    slack.leave_out_others(&workspaces, &conversations)?;
     let mut paths: Vec<(String, usize)> = Vec::new();
     for (index, conversation) in conversations.iter().enumerate() {
         // Files at the top of the archive are of no conversation.
-        if Path::new(&conversation.folder).file_name().is_none() {
+        if conversation.folder.is_empty() {
             continue;
         }
         let (_, files) = archive.entries(&conversation.folder)?;
@@ -186,18 +188,6 @@ fn read_emails(path: &Path) -> ImportResult<HashMap<String, String>> {
         emails.insert(who.trim().to_lowercase(), email.trim().to_owned());
     }
     Ok(emails)
-}
-
-/// Reads a list. A missing file has no rows.
-fn list<T: DeserializeOwned>(archive: &Archive, name: &str, progress: &Progress) -> ImportResult<Vec<T>> {
-    let mut rows = Vec::new();
-    if let Some(path) = archive.find(name)? {
-        json::read_list(&path, name, progress, &mut |_, text| {
-            rows.push(json::parse(text)?);
-            Ok(())
-        })?;
-    }
-    Ok(rows)
 }
 
 struct Slack<'a> {

@@ -6,7 +6,7 @@ use crate::types::LAST_SECOND;
 use serde::Deserialize;
 use serde_json::Value;
 
-/// A person of `users.json`.
+/// A person.
 #[derive(Debug, Deserialize)]
 pub struct SlackUser {
     pub id: String,
@@ -32,6 +32,29 @@ pub struct SlackUser {
     pub tz: Option<String>,
     #[serde(default, deserialize_with = "nullable")]
     pub profile: SlackProfile,
+    /// The rights in an organization with several workspaces.
+    #[serde(default, deserialize_with = "nullable")]
+    enterprise_user: OrganizationRights,
+}
+
+#[derive(Debug, Default, Deserialize)]
+struct OrganizationRights {
+    #[serde(default, deserialize_with = "nullable")]
+    is_primary_owner: bool,
+    #[serde(default, deserialize_with = "nullable")]
+    is_owner: bool,
+    #[serde(default, deserialize_with = "nullable")]
+    is_admin: bool,
+}
+
+impl SlackUser {
+    /// Replaces the rights in a workspace by those in the organization, or adds these.
+    pub fn take_rights_in_organization(&mut self, is_added: bool) {
+        let rights = &self.enterprise_user;
+        self.is_primary_owner = rights.is_primary_owner || (is_added && self.is_primary_owner);
+        self.is_owner = rights.is_owner || (is_added && self.is_owner);
+        self.is_admin = rights.is_admin || (is_added && self.is_admin);
+    }
 }
 
 /// A person's profile.

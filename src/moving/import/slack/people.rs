@@ -5,7 +5,7 @@ use super::{SLACKBOT, Slack};
 use crate::moving::import::error::{ImportError, ImportResult};
 use crate::moving::import::lines::model::{Line, UserLine};
 use crate::moving::import::lines::names;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 impl Slack<'_> {
     /// Adds the accounts of the workspace. People with one address share an account.
@@ -15,17 +15,10 @@ impl Slack<'_> {
         emails: &HashMap<String, String>,
     ) -> ImportResult<()> {
         let mut by_email: HashMap<String, String> = HashMap::new();
-        let mut known: HashSet<String> = HashSet::new();
         let mut users = users;
         // The primary owner has the first id. Accounts with one address become the one that is active.
         users.sort_by_key(|user| (!user.is_primary_owner, user.deleted));
         for user in users {
-            if !known.insert(user.id.clone()) {
-                return Err(ImportError::in_file(
-                    "users.json",
-                    format!("the user {} is there twice", user.id),
-                ));
-            }
             let given = emails.get(&user.id.to_lowercase()).or_else(|| emails.get(&user.name.to_lowercase()));
             let email = given.cloned().or_else(|| user.profile.email.clone());
             let email = email.filter(|email| !user.is_bot && email.contains('@'));

@@ -1,0 +1,91 @@
+//! Slack's export of an organization with several workspaces.
+
+use super::{Import, client, messages};
+use serde_json::{Value, json};
+
+/// An organization with the workspaces North and South.
+fn export() -> Import {
+    let import = Import::new("slack");
+    let person = |id: &str, name: &str, rights: Value| {
+        json!({"id": id, "name": name.to_lowercase(), "real_name": name, "is_owner": id == "U3", "enterprise_user": rights,
+            "profile": {"email": format!("{}@example.com", name.to_lowercase())}})
+    };
+    let ada = person("U1", "Ada", json!({"is_owner": true, "is_primary_owner": true}));
+    let bob = person("U2", "Bob", json!({"is_admin": true}));
+    // An owner of a workspace only.
+    let cat = person("U3", "Cat", json!(null));
+    let channel = |id: &str, name: &str| json!({"id": id, "name": name, "members": ["U1", "U3"]});
+    import.write("org_users.json", json!([ada, bob]).to_string());
+    import.write("channels.json", json!([channel("C1", "all-hands")]).to_string());
+    let of_north = json!([channel("C2", "general"), channel("C1", "all-hands"), channel("C3", "shared")]);
+    import.write("teams/North/channels.json", of_north.to_string());
+    import.write("teams/North/users.json", json!([cat, ada]).to_string());
+    import.write(
+        "teams/South/channels.json",
+        json!([channel("C4", "general"), channel("C3", "shared")]).to_string(),
+    );
+    import.write("teams/South/groups.json", json!([channel("G1", "secret")]).to_string());
+    import.write("teams/South/dms.json", json!([{"id": "D1", "members": ["U1", "U2"]}]).to_string());
+    let sent = [
+        ("all-hands", "U1", "to <#C2> and <#C4>"),
+        ("teams/North/general", "U3", "north"),
+        ("teams/South/general", "U2", "south"),
+        ("teams/South/shared", "U3", "for both"),
+        ("teams/South/secret", "U1", "private"),
+        ("teams/South/D1", "U2", "psst"),
+        ("teams/South/unlisted", "U2", "lost"),
+    ];
+    for (second, (folder, user, text)) in (1..).zip(sent) {
+        let message = json!([{"user": user, "text": text, "ts": format!("170928000{second}.000100")}]);
+        import.write(&format!("{folder}/2024-03-01.json"), message.to_string());
+    }
+    import
+}
+
+#[tokio::test]
+async fn workspaces_of_an_organization_become_one_organization() {
+    let import = export();
+    let report = import.run(&[]);
+    assert_eq!(
+        (&report["users"], &report["channels"], &report["messages"]),
+        (&json!(3), &json!(5), &json!(6)),
+        "{report}"
+    );
+    let why = "no list of the archive names their conversations: teams/South/unlisted";
+    let left = json!({"what": "folders of messages", "count": 1, "why": why});
+    assert!(report["left_out"].as_array().unwrap().contains(&left), "{report}");
+    let server = import.serve().await;
+    let roles = "SELECT full_name || ' ' || role FROM user WHERE delivery_email LIKE '%@example.com' ORDER BY full_name";
+    assert_eq!(server.column(roles).await, ["Ada 100", "Bob 200", "Cat 400"]);
+    let ada = client(&server, "ada@example.com").await;
+    let seen = messages(&ada, json!([])).await;
+    let places: Vec<(&str, &str)> = seen
+        .iter()
+        .map(|one| (one["display_recipient"].as_str().unwrap_or("direct"), one["content"].as_str().unwrap()))
+        .collect();
+    let expected = [
+        ("all-hands", "to #**North: general** and #**South: general**"),
+        ("North: general", "north"),
+        ("South: general", "south"),
+        ("North: shared", "for both"),
+        ("South: secret", "private"),
+        ("direct", "psst"),
+    ];
+    assert_eq!(places, expected);
+}
+
+/// The export of one workspace may have a channel with the name of the folder of workspaces.
+#[test]
+fn a_channel_may_have_the_name_of_the_folder_of_workspaces() {
+    let import = super::slack::export();
+    let messages = import.run(&["--dry-run"])["messages"].as_u64().unwrap();
+    let channels = json!([
+        {"id": "C1", "name": "general", "members": ["U1", "U2", "U5"]},
+        {"id": "C3", "name": "teams", "members": ["U1"]},
+    ]);
+    import.write("channels.json", channels.to_string());
+    let sent = json!([{"user": "U1", "text": "hello", "ts": "1709366400.000100"}]);
+    import.write("teams/2024-03-02.json", sent.to_string());
+    import.write("teams/attachments/F1-list.txt", "oars");
+    assert_eq!(import.run(&["--dry-run"])["messages"], messages + 1);
+}
