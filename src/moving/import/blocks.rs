@@ -1,4 +1,4 @@
-//! Blocks that programs add to their messages in Slack and Mattermost.
+//! Blocks that programs add to their messages in Slack, Mattermost and Rocket.Chat.
 
 use serde_json::Value;
 
@@ -16,4 +16,17 @@ pub fn fields(fields: &Value, bold: &str) -> Vec<String> {
     };
     let all = fields.as_array().into_iter().flatten();
     all.map(line).filter(|line| !line.is_empty()).collect()
+}
+
+/// A link with a text. Without an address of the web, it is the text, and without a text the address.
+pub fn link(text: &str, address: &str) -> String {
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    if !["http://", "https://"].iter().any(|scheme| address.starts_with(scheme)) {
+        return text;
+    }
+    let address = address.replace(' ', "%20").replace('(', "%28").replace(')', "%29");
+    match text.replace(['[', ']'], "") {
+        text if text.is_empty() => address,
+        text => format!("[{text}]({address})"),
+    }
 }

@@ -33,7 +33,7 @@ use days::DayFile;
 use model::{SlackAttachment, SlackFile, SlackMessage, SlackUser, moment, seconds};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
-use text::{Names, to_markdown};
+use text::{FILES, Names, to_markdown, without_token};
 
 /// The files by which an archive is known.
 pub const MARKS: &[&str] = &["channels.json", "users.json", "org_users.json"];
@@ -432,8 +432,7 @@ impl Slack<'_> {
             self.importer.leave_out("files", 1, "Slack has deleted them, or did not provide them");
             return Ok(());
         };
-        let is_of_slack = url.starts_with("https://files.slack.com/");
-        let is_fetched = is_of_slack || self.api.as_ref().is_some_and(|api| api.has(url));
+        let is_fetched = url.starts_with(FILES) || self.api.as_ref().is_some_and(|api| api.has(url));
         if is_fetched && let Some(path) = self.fetch("files", url)? {
             files.push(FileLine { path, name: Some(name), content_type: file.mimetype.clone() });
             return Ok(());
@@ -442,9 +441,7 @@ impl Slack<'_> {
             content.push('\n');
         }
         let shown = file.title.as_deref().unwrap_or(&name).replace(['[', ']'], "");
-        // The token of the address is a secret.
-        let address = if is_of_slack { url.split('?').next().unwrap_or_default() } else { url };
-        content.extend(["[", &shown, "](", address, ")"]);
+        content.extend(["[", &shown, "](", without_token(url), ")"]);
         Ok(())
     }
 }

@@ -1,26 +1,52 @@
-//! Slack's rich text as Markdown.
+//! Slack's blocks as Markdown: rich text, and what programs write.
 
 use super::text;
-use super::text::Names;
+use super::text::{Names, without_token};
+use crate::moving::import::blocks;
 use serde_json::Value;
 use teamchat_markdown::{FlatList, nested_lists, styled_slack_text, unused_fence};
 
-/// Converts the blocks of a message with lists, which `text` has as lines with characters for the marks. `None` for other
-/// messages.
+/// Converts the blocks of a message if its `text` says less: it has lists as lines with characters for the marks, and beside the
+/// blocks of programs, it is only the text of a notification.
 pub fn to_markdown(blocks: &Value, names: &Names) -> Option<String> {
-    let blocks = blocks.as_array()?;
-    if blocks.iter().any(|block| text(block, "type") != "rich_text") {
-        return None;
-    }
-    let elements: Vec<&Value> = blocks.iter().flat_map(elements).collect();
-    let is_list = |element: &Value| text(element, "type") == "rich_text_list";
-    if !elements.iter().any(|element| is_list(element)) {
-        return None;
-    }
+    let says_less =
+        |block: &Value| text(block, "type") != "rich_text" || members(block, "elements").any(is_list);
+    let is_shown = blocks.as_array()?.iter().any(says_less);
+    Some(texts(blocks, names)).filter(|text| is_shown && !text.is_empty())
+}
+
+/// The texts of blocks. Those of programs are sections with their fields, headers, contexts, tables, images and videos.
+pub fn texts(blocks: &Value, names: &Names) -> String {
+    let texts_of = |block: &Value| match text(block, "type") {
+        "rich_text" => rich_text(block, names),
+        "markdown" => text(block, "text").trim().to_owned(),
+        "table" => table(block, names),
+        "image" => {
+            let label = [plain(block, "title"), text(block, "alt_text")];
+            let label = label.into_iter().find(|label| !label.is_empty()).unwrap_or_default();
+            blocks::link(label, without_token(text(block, "image_url")))
+        }
+        "video" => {
+            let addresses = [text(block, "title_url"), text(block, "video_url")];
+            let address = addresses.into_iter().find(|address| !address.is_empty()).unwrap_or_default();
+            blocks::link(plain(block, "title"), address)
+        }
+        _ => {
+            let parts = block.get("text").into_iter();
+            let parts = parts.chain(members(block, "fields")).chain(members(block, "elements"));
+            let texts = parts.map(|part| text::to_markdown(text(part, "text"), names));
+            texts.filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n")
+        }
+    };
+    let all = blocks.as_array().into_iter().flatten().map(texts_of);
+    all.filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n\n")
+}
+
+fn rich_text(block: &Value, names: &Names) -> String {
     let mut pieces = Vec::new();
     // A nested list follows the list that it is part of.
     let mut lists = Vec::new();
-    for element in elements {
+    for element in members(block, "elements") {
         if is_list(element) {
             lists.push(list(element, names));
             continue;
@@ -43,27 +69,44 @@ pub fn to_markdown(blocks: &Value, names: &Names) -> Option<String> {
     }
     pieces.push(nested_lists(&lists));
     pieces.retain(|piece| !piece.is_empty());
-    Some(pieces.join("\n\n"))
+    pieces.join("\n\n")
 }
 
-/// The texts of other blocks, which programs write: sections with their fields, headers and contexts.
-pub fn texts(blocks: &Value, names: &Names) -> String {
-    let texts_of = |block: &Value| {
-        let fields = block.get("fields").and_then(Value::as_array).into_iter().flatten();
-        let parts = block.get("text").into_iter().chain(fields).chain(elements(block));
-        let texts = parts.map(|part| text::to_markdown(text(part, "text"), names));
-        texts.filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n")
+/// A table, whose first row is its header.
+fn table(block: &Value, names: &Names) -> String {
+    let cell = |cell: &Value| {
+        let shown = match text(cell, "type") {
+            "rich_text" => rich_text(cell, names),
+            _ => text(cell, "text").to_owned(),
+        };
+        shown.replace('|', " ").split_whitespace().collect::<Vec<_>>().join(" ")
     };
-    let all = blocks.as_array().into_iter().flatten().map(texts_of);
-    all.filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n\n")
+    let cells = |row: &Value| -> Vec<String> { row.as_array().into_iter().flatten().map(cell).collect() };
+    let rows: Vec<Vec<String>> = members(block, "rows").map(cells).collect();
+    let width = rows.iter().map(Vec::len).max().unwrap_or_default();
+    if width == 0 {
+        return String::new();
+    }
+    let mut lines: Vec<String> = rows.iter().map(|row| format!("| {} |", row.join(" | "))).collect();
+    lines.insert(1, format!("|{}", "-|".repeat(width)));
+    lines.join("\n")
 }
 
 fn text<'v>(value: &'v Value, member: &str) -> &'v str {
     value.get(member).and_then(Value::as_str).unwrap_or_default()
 }
 
-fn elements(value: &Value) -> impl Iterator<Item = &Value> {
-    value.get("elements").and_then(Value::as_array).into_iter().flatten()
+/// The text of an object with a plain text.
+fn plain<'v>(value: &'v Value, member: &str) -> &'v str {
+    value.get(member).map(|object| text(object, "text")).unwrap_or_default()
+}
+
+fn members<'v>(value: &'v Value, member: &str) -> impl Iterator<Item = &'v Value> {
+    value.get(member).and_then(Value::as_array).into_iter().flatten()
+}
+
+fn is_list(element: &Value) -> bool {
+    text(element, "type") == "rich_text_list"
 }
 
 /// A list. One that continues after a nested list has as its offset the number of items before.
@@ -72,7 +115,7 @@ fn list(element: &Value, names: &Names) -> FlatList {
     FlatList {
         start: (text(element, "style") == "ordered").then(|| number("offset").saturating_add(1)),
         depth: usize::try_from(number("indent")).unwrap_or(usize::MAX),
-        items: elements(element)
+        items: members(element, "elements")
             .map(|item| spans(item, names).split_whitespace().collect::<Vec<_>>().join(" "))
             .collect(),
     }
@@ -80,7 +123,7 @@ fn list(element: &Value, names: &Names) -> FlatList {
 
 /// The text of code.
 fn elements_text(element: &Value) -> String {
-    let texts = elements(element).map(|span| match text(span, "text") {
+    let texts = members(element, "elements").map(|span| match text(span, "text") {
         "" => text(span, "url"),
         text => text,
     });
@@ -88,7 +131,7 @@ fn elements_text(element: &Value) -> String {
 }
 
 fn spans(element: &Value, names: &Names) -> String {
-    elements(element).map(|element| span(element, names)).collect()
+    members(element, "elements").map(|element| span(element, names)).collect()
 }
 
 fn span(span: &Value, names: &Names) -> String {
@@ -130,8 +173,18 @@ mod tests {
             {"type": "divider"},
             {"type": "actions", "elements": [{"type": "button", "text": {"type": "plain_text", "text": "Open"}}]},
             {"type": "context", "elements": [{"type": "image", "image_url": "x"}, {"type": "mrkdwn", "text": "by ci"}]},
+            {"type": "image", "image_url": "https://x.example/a.png", "alt_text": "a [chart]"},
+            {"type": "image", "image_url": "https://files.slack.com/a.png?t=secret", "title": {"text": "Tides"}},
+            {"type": "video", "title": {"type": "plain_text", "text": "Row"}, "video_url": "https://x.example/v"},
+            {"type": "markdown", "text": "## Notes\n* one\n"},
+            {"type": "table", "rows": [
+                [{"type": "raw_text", "text": "a|b"}, {"type": "raw_text", "text": ""}],
+                [{"type": "rich_text", "elements": [{"type": "rich_text_section", "elements": [{"type": "text", "text": "c"}]}]}]]},
+            {"type": "table", "rows": [[]]},
         ]);
-        let expected = "Build 7\n\n**passed** & shipped\n*branch*: main\n\nby ci";
+        let expected = "Build 7\n\n**passed** & shipped\n*branch*: main\n\nby ci\n\n[a chart](https://x.example/a.png)\n\n\
+                        [Tides](https://files.slack.com/a.png)\n\n[Row](https://x.example/v)\n\n## Notes\n* one\n\n\
+                        | a b |  |\n|-|-|\n| c |";
         assert_eq!(texts(&blocks, &Names::default()), expected);
         assert_eq!(texts(&json!(null), &Names::default()), "");
     }
@@ -170,9 +223,8 @@ mod tests {
                         inner\n3. three more\n\n> said\n> he\n\n```\na *b*\n```";
         assert_eq!(to_markdown(&blocks, &names).as_deref(), Some(expected));
         let without = json!([{"type": "rich_text", "elements": [section(vec![text("a")])]}]);
-        let others =
-            json!([{"type": "section"}, {"type": "rich_text", "elements": [list("bullet", 0, 0, &["a"])]}]);
-        for other in [without, others, json!(null), json!([])] {
+        assert_eq!(texts(&without, &names), "a");
+        for other in [without, json!([{"type": "actions"}]), json!(null), json!([])] {
             assert_eq!(to_markdown(&other, &names), None, "{other}");
         }
     }

@@ -4,6 +4,17 @@ use crate::domain::emoji::short_names;
 use std::collections::HashMap;
 use teamchat_markdown::{SlackText, decode_slack_entities};
 
+/// The beginning of the addresses of Slack's files.
+pub const FILES: &str = "https://files.slack.com/";
+
+/// An address, without the token that exports put into those of Slack's files. It is a secret.
+pub fn without_token(address: &str) -> &str {
+    match address.split_once('?') {
+        Some((plain, _)) if address.starts_with(FILES) => plain,
+        _ => address,
+    }
+}
+
 /// Names for mentions and links.
 #[derive(Debug, Default)]
 pub struct Names {

@@ -12,6 +12,7 @@ mod passwords;
 mod rocketchat;
 mod slack;
 mod slack_api;
+mod slack_blocks;
 mod slack_grid;
 mod values;
 mod zulip;

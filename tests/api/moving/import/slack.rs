@@ -340,63 +340,6 @@ async fn strangers_and_programs_have_the_names_in_their_messages() {
 }
 
 #[tokio::test]
-async fn messages_with_blocks_only_have_their_texts() {
-    let import = export();
-    let section = |text: &str| json!([{"type": "section", "text": {"type": "mrkdwn", "text": text}}]);
-    import.write(
-        "general/2024-03-02.json",
-        json!([
-            {"user": "U1", "text": "", "ts": "1709366400.000100", "blocks": section("*shipped*"),
-                "attachments": [{"fallback": "[no preview available]", "blocks": section("by <@U2>")}]},
-            {"user": "U1", "text": "as text", "ts": "1709366500.000100", "blocks": section("not this")},
-        ])
-        .to_string(),
-    );
-    import.run(&[]);
-    let server = import.serve().await;
-    let ada = client(&server, "ada@example.com").await;
-    let seen = messages(&ada, json!([])).await;
-    let texts: Vec<&str> = seen.iter().map(|one| one["content"].as_str().unwrap()).collect();
-    assert_eq!(texts[texts.len() - 2..], ["**shipped**\n\nby @**Bob**", "as text"]);
-}
-
-#[tokio::test]
-async fn attachments_are_added_to_the_text_of_a_message() {
-    let import = export();
-    let fields =
-        json!([{"title": "Branch", "value": "main", "short": true}, {"title": "", "value": "by <@U2>"}]);
-    let attachments = [
-        (
-            "deployed",
-            json!([{"title": "Build 7", "text": "passed", "fields": fields}, {"fallback": "deployed"}]),
-        ),
-        // A message that was passed on, and the preview of a link.
-        (
-            "look",
-            json!([{"from_url": "https://b.slack.com/archives/C1/p1", "is_share": true, "text": "*hello*"}]),
-        ),
-        ("see <https://boats.example/1>", json!([{"from_url": "https://boats.example/1", "title": "Boats"}])),
-    ];
-    let sent = attachments.iter().zip(1..).map(|((text, attachments), second)| {
-        json!({"user": "U1", "text": text, "ts": format!("170936640{second}.000100"), "attachments": attachments})
-    });
-    import.write("general/2024-03-02.json", sent.collect::<Value>().to_string());
-    import.run(&[]);
-    let server = import.serve().await;
-    let ada = client(&server, "ada@example.com").await;
-    let seen = messages(&ada, json!([])).await;
-    let texts: Vec<&str> = seen.iter().map(|one| one["content"].as_str().unwrap()).collect();
-    assert_eq!(
-        texts[texts.len() - 3..],
-        [
-            "deployed\n\nBuild 7\npassed\n**Branch**: main\nby @**Bob**",
-            "look\n\n**hello**",
-            "see https://boats.example/1"
-        ]
-    );
-}
-
-#[tokio::test]
 async fn profile_fields_are_kept() {
     let import = export();
     let person = |id: &str, name: &str, profile: Value| json!({"id": id, "name": name, "real_name": name, "is_primary_owner": id == "U1", "profile": profile});
