@@ -311,7 +311,9 @@ impl Slack<'_> {
             content = format!("/me {content}");
         }
         let mut files = Vec::new();
-        for file in message.files.iter().chain(message.file.as_ref()) {
+        let shared = message.attachments.iter().filter(|block| !block.is_preview());
+        let shared = shared.flat_map(|block| &block.files);
+        for file in message.files.iter().chain(message.file.as_ref()).chain(shared) {
             self.add_file(&place.folder, file, &mut content, &mut files)?;
         }
         if content.is_empty() && files.is_empty() {
@@ -367,8 +369,10 @@ impl Slack<'_> {
 
     /// The text of a block of a program.
     fn block(&self, block: &SlackAttachment) -> String {
-        let parts = [&block.pretext, &block.title, &block.text].into_iter().flatten().cloned();
-        let parts = parts.chain(blocks::fields(&block.fields, "*"));
+        let parts = [block.pretext.clone(), block.title(), block.text.clone()].into_iter().flatten();
+        let image = block.image_url.as_deref().filter(|address| address.contains("://"));
+        let image = image.map(|address| format!("<{}>", without_token(address)));
+        let parts = parts.chain(blocks::fields(&block.fields, "*")).chain(image);
         let parts: Vec<String> = parts.filter(|part| !part.is_empty()).collect();
         if !parts.is_empty() {
             return to_markdown(&parts.join("\n"), &self.names);

@@ -182,7 +182,12 @@ pub struct SlackAttachment {
     pub fallback: Option<String>,
     pub text: Option<String>,
     pub pretext: Option<String>,
-    pub title: Option<String>,
+    title: Option<String>,
+    title_link: Option<String>,
+    pub image_url: Option<String>,
+    /// The files of a message that was passed on.
+    #[serde(default, deserialize_with = "nullable")]
+    pub files: Vec<SlackFile>,
     #[serde(default)]
     pub blocks: Value,
     /// The address that is shown by a preview, or of the message that was passed on.
@@ -196,6 +201,15 @@ pub struct SlackAttachment {
 }
 
 impl SlackAttachment {
+    /// The title in Slack's markup, with the address that it links to.
+    pub fn title(&self) -> Option<String> {
+        let title = self.title.clone()?;
+        let is_plain = |text: &str| !text.is_empty() && !text.contains(['<', '>', '\n']);
+        let link = self.title_link.as_deref().filter(|link| link.contains("://") && !link.contains('|'));
+        let link = link.filter(|link| is_plain(link) && is_plain(&title));
+        Some(link.map_or(title.clone(), |link| format!("<{link}|{title}>")))
+    }
+
     /// True for the preview of a link of the text.
     pub fn is_preview(&self) -> bool {
         !self.is_share && (self.from_url.is_some() || self.app_unfurl_url.is_some())

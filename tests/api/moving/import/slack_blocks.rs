@@ -55,19 +55,37 @@ async fn attachments_are_added_to_the_text_of_a_message() {
     let fields =
         json!([{"title": "Branch", "value": "main", "short": true}, {"title": "", "value": "by <@U2>"}]);
     let build = json!([{"title": "Build 7", "text": "passed", "fields": fields}, {"fallback": "deployed"}]);
+    let chart = json!([{"title": "Tides &amp; more", "title_link": "https://boats.example/t",
+        "image_url": "https://files.slack.com/t.png?t=xoxe-secret"}]);
     // A message that was passed on, and the preview of a link.
     let share =
         json!([{"from_url": "https://b.slack.com/archives/C1/p1", "is_share": true, "text": "*hello*"}]);
     let preview = json!([{"from_url": "https://boats.example/1", "title": "Boats"}]);
     let sent = [
         json!({"text": "deployed", "attachments": build}),
+        json!({"text": "chart", "attachments": chart}),
         json!({"text": "look", "attachments": share}),
         json!({"text": "see <https://boats.example/1>", "attachments": preview}),
     ];
     let expected = [
         "deployed\n\nBuild 7\npassed\n**Branch**: main\nby @**Bob**",
+        "chart\n\n[Tides & more](https://boats.example/t)\nhttps://files.slack.com/t.png",
         "look\n\n**hello**",
         "see https://boats.example/1",
     ];
     assert_eq!(contents(&sent).await, expected);
+}
+
+/// The text and the files of a message that was passed on are in its attachment.
+#[tokio::test]
+async fn files_of_messages_that_were_passed_on_are_kept() {
+    let file = json!({"id": "F1", "name": "list.txt", "mimetype": "text/plain"});
+    let share = |is_share: bool| json!([{"from_url": "https://b.slack.com/1", "is_share": is_share, "files": [file]}]);
+    let sent = [
+        json!({"text": "look", "attachments": share(true)}),
+        json!({"text": "a preview", "attachments": share(false)}),
+    ];
+    let contents = contents(&sent).await;
+    assert!(contents[0].starts_with("look\n[list.txt](/user_uploads/"), "{contents:?}");
+    assert_eq!(contents[1], "a preview");
 }
