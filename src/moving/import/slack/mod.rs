@@ -41,8 +41,9 @@ pub const MARKS: &[&str] = &["channels.json", "users.json", "org_users.json"];
 /// The topic of messages outside of threads.
 const TOPIC: &str = "imported from Slack";
 
-/// The folder with files that other tools downloaded, by the id of the file.
+/// The folders with files and with images of people that other tools downloaded, in folders with the id of the file or person.
 const UPLOADS: &str = "__uploads";
+const AVATARS: &str = "__avatars";
 
 /// The folder of a conversation with such files, whose names begin with the id.
 const ATTACHMENTS: &str = "attachments";
@@ -402,16 +403,22 @@ impl Slack<'_> {
         topic
     }
 
-    /// The path of a file that a program saved in the archive.
-    fn saved_file(&self, folder: &str, file: &SlackFile) -> ImportResult<Option<String>> {
-        if file.id.is_empty() || !file.id.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
+    /// The path of a file that a program saved in the folder of an id.
+    fn saved(&self, folder: &str, id: &str) -> ImportResult<Option<String>> {
+        if !is_id(id) {
             return Ok(None);
         }
-        let uploads = format!("{UPLOADS}/{}", file.id);
-        if let Some(first) = self.archive.entries(&uploads)?.1.first() {
-            return Ok(Some(format!("{uploads}/{first}")));
+        let folder = format!("{folder}/{id}");
+        Ok(self.archive.entries(&folder)?.1.first().map(|file| format!("{folder}/{file}")))
+    }
+
+    /// The path of a file of a message that a program saved in the archive.
+    fn saved_file(&self, folder: &str, file: &SlackFile) -> ImportResult<Option<String>> {
+        if let Some(path) = self.saved(UPLOADS, &file.id)? {
+            return Ok(Some(path));
         }
-        let Some(name) = file.name.as_deref().filter(|name| !name.contains('/')) else { return Ok(None) };
+        let name = file.name.as_deref().filter(|name| is_id(&file.id) && !name.contains('/'));
+        let Some(name) = name else { return Ok(None) };
         let path = format!("{folder}/{ATTACHMENTS}/{}-{name}", file.id);
         Ok(self.archive.find(&path)?.map(|_| path))
     }
@@ -448,6 +455,11 @@ impl Slack<'_> {
         content.extend(["[", &shown, "](", without_token(url), ")"]);
         Ok(())
     }
+}
+
+/// True for an id, which can be the name of a folder.
+fn is_id(id: &str) -> bool {
+    !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_alphanumeric())
 }
 
 /// The name here of an emoji of Slack.

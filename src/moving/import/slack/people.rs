@@ -1,7 +1,7 @@
 //! Accounts: people of the workspace, strangers in its messages, and programs.
 
 use super::model::{SlackMessage, SlackProfile, SlackUser};
-use super::{SLACKBOT, Slack};
+use super::{AVATARS, SLACKBOT, Slack};
 use crate::moving::import::error::{ImportError, ImportResult};
 use crate::moving::import::lines::model::{Line, UserLine};
 use crate::moving::import::lines::names;
@@ -51,9 +51,10 @@ impl Slack<'_> {
         let names = [user.real_name.as_deref(), user.profile.real_name.as_deref(), login, id];
         let name = names::person_or_unnamed(names.into_iter().flatten());
         self.names.people.insert(user.id.clone(), name.clone());
-        let avatar = match user.profile.image() {
-            Some(url) => self.fetch("avatars", url)?,
-            None => None,
+        let avatar = match (self.saved(AVATARS, &user.id)?, user.profile.image()) {
+            (Some(path), _) => Some(path),
+            (None, Some(url)) => self.fetch("avatars", url)?,
+            (None, None) => None,
         };
         let role = if user.is_restricted || user.is_ultra_restricted {
             "guest"

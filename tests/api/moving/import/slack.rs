@@ -1,6 +1,7 @@
 //! Slack's export.
 
 use super::{Import, client, messages, with_content};
+use crate::harness::pictures;
 use serde_json::{Value, json};
 use std::fs::File;
 use std::io::Write;
@@ -256,6 +257,20 @@ async fn files_in_the_folder_of_a_conversation_are_taken() {
     let path = content.split_once("[list.txt](").unwrap().1.split(')').next().unwrap();
     let file = ada.request_outside(hyper::Method::GET, path).send().await;
     assert_eq!((file.status, file.bytes.as_slice()), (200, &b"oars"[..]));
+}
+
+/// `slackdump` also saves the images of people. Ada's is no image.
+#[tokio::test]
+async fn images_of_people_in_the_archive_are_taken() {
+    let import = export();
+    import.write("__avatars/U1/a.png", "oars");
+    import.write("__avatars/U2/b.png", pictures::png(90, 90));
+    let report = import.run(&[]);
+    assert_eq!(report["others"]["avatars"], 1, "{report}");
+    let server = import.serve().await;
+    let query =
+        "SELECT full_name FROM user WHERE avatar_key IS NOT NULL AND delivery_email LIKE '%@example.com'";
+    assert_eq!(server.column(query).await, ["Bob"]);
 }
 
 /// Some programs leave the name of a conversation of several people out, and call its folder by the id.
