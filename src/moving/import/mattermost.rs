@@ -66,6 +66,7 @@ struct User {
     #[serde(default, deserialize_with = "nullable")]
     roles: String,
     delete_at: Option<i64>,
+    profile_image: Option<String>,
     #[serde(default, deserialize_with = "nullable")]
     teams: Vec<Membership>,
 }
@@ -83,6 +84,7 @@ struct Bot {
     display_name: String,
     owner: Option<String>,
     delete_at: Option<i64>,
+    profile_image: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -326,7 +328,7 @@ impl Export<'_> {
     fn add_emoji(&mut self, emoji: Vec<(usize, Emoji)>) -> ImportResult<()> {
         for (line, row) in emoji {
             let name = row.name.to_lowercase();
-            let path = self.path_of_emoji(row.image);
+            let path = self.path_of_image(&row.image);
             let added = path.and_then(|path| match path {
                 Some(path) => self.importer.add(Line::Emoji(EmojiLine { name, path, author: None })),
                 None => {
@@ -339,14 +341,25 @@ impl Export<'_> {
         Ok(())
     }
 
-    /// The path of the image of an emoji, if the export has it. Newer exports keep it with the attachments.
-    fn path_of_emoji(&self, image: String) -> ImportResult<Option<String>> {
-        for path in [format!("data/{image}"), image] {
+    /// The path of the image of an emoji or person, if the export has it. Newer exports keep it with the attachments.
+    fn path_of_image(&self, image: &str) -> ImportResult<Option<String>> {
+        let image = image.trim_start_matches('/');
+        for path in [format!("data/{image}"), image.to_owned()] {
             if self.archive.find(&path)?.is_some() {
                 return Ok(Some(path));
             }
         }
         Ok(None)
+    }
+
+    /// The path of the image of a person or bot. Exports have them if they are asked to.
+    fn avatar(&mut self, image: Option<String>) -> ImportResult<Option<String>> {
+        let Some(image) = image.filter(|image| !image.is_empty()) else { return Ok(None) };
+        let path = self.path_of_image(&image)?;
+        if path.is_none() {
+            self.importer.leave_out("avatars", 1, MISSING);
+        }
+        Ok(path)
     }
 
     /// The name of a channel here: unique, with that of the team if there are several.
@@ -373,12 +386,14 @@ impl Export<'_> {
         let name = format!("{} {}", user.first_name, user.last_name);
         let name = names::person_or_unnamed([&*name, &*user.username]);
         self.people.insert(user.username.clone(), name.clone());
+        let avatar = self.avatar(user.profile_image)?;
         self.importer.add(Line::User(UserLine {
             id: user.username,
             email: user.email,
             full_name: name,
             role: Some(role.to_owned()),
             active: user.delete_at.is_none_or(|time| time == 0),
+            avatar,
             ..UserLine::default()
         }))
     }
@@ -391,6 +406,7 @@ impl Export<'_> {
         let name = names::person_or_unnamed([&*bot.display_name, &*bot.username]);
         self.people.insert(bot.username.clone(), name.clone());
         let owner = bot.owner.filter(|owner| self.importer.has_user(owner));
+        let avatar = self.avatar(bot.profile_image)?;
         self.importer.add(Line::User(UserLine {
             email: Some(format!("{}-bot@imported.invalid", bot.username.to_lowercase())),
             id: bot.username,
@@ -398,6 +414,7 @@ impl Export<'_> {
             active: bot.delete_at.is_none_or(|time| time == 0),
             bot: true,
             bot_owner: owner,
+            avatar,
             ..UserLine::default()
         }))
     }

@@ -307,6 +307,31 @@ async fn files_that_the_export_lacks_are_left_out() {
     assert!(content.as_str().unwrap().starts_with("x\n[list.txt](/user_uploads/1/"), "{content}");
 }
 
+#[tokio::test]
+async fn images_of_people_and_bots_are_taken() {
+    let user = |name: &str, image: &str| {
+        json!({"type": "user", "user": {"username": name, "email": format!("{name}@example.com"), "roles": "system_user",
+            "profile_image": image}})
+    };
+    let import = export(&[
+        user("dan", "users/1/profile.png"),
+        user("eve", "users/gone/profile.png"),
+        user("fay", ""),
+        json!({"type": "bot", "bot": {"username": "deploy", "profile_image": "data/users/2/profile.png"}}),
+    ]);
+    for number in 1..=2 {
+        import.write(&format!("data/users/{number}/profile.png"), pictures::png(90, 90));
+    }
+    let report = import.run(&[]);
+    let why = "the export names them, and does not have them";
+    let left = json!({"what": "avatars", "count": 1, "why": why});
+    assert!(report["left_out"].as_array().unwrap().contains(&left), "{report}");
+    let server = import.serve().await;
+    let query =
+        "SELECT full_name FROM user WHERE avatar_key IS NOT NULL AND NOT is_system_bot ORDER BY full_name";
+    assert_eq!(server.column(query).await, ["dan", "deploy"]);
+}
+
 #[test]
 fn broken_lines_are_named() {
     let import = export(&[post(json!({"channel": "nowhere"}))]);
