@@ -75,6 +75,11 @@ impl User {
     fn is_system_admin(&self) -> bool {
         self.roles.contains("system_admin")
     }
+
+    /// True for guests, also those who are in no team.
+    fn is_guest(&self) -> bool {
+        self.roles.contains("system_guest") || self.teams.iter().any(|team| team.roles.contains("team_guest"))
+    }
 }
 
 #[derive(Deserialize)]
@@ -378,7 +383,7 @@ impl Export<'_> {
             "owner"
         } else if is_team_admin {
             "administrator"
-        } else if roles.contains(&"team_guest") {
+        } else if user.is_guest() {
             "guest"
         } else {
             "member"

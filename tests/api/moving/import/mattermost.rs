@@ -307,6 +307,20 @@ async fn files_that_the_export_lacks_are_left_out() {
     assert!(content.as_str().unwrap().starts_with("x\n[list.txt](/user_uploads/1/"), "{content}");
 }
 
+/// People who left all teams have no roles in teams.
+#[tokio::test]
+async fn guests_without_teams_stay_guests() {
+    let user = |name: &str, roles: &str| {
+        let email = format!("{name}@example.com");
+        json!({"type": "user", "user": {"username": name, "email": email, "roles": roles, "teams": null}})
+    };
+    let import = export(&[user("dan", "system_guest"), user("eve", "system_user")]);
+    import.run(&[]);
+    let server = import.serve().await;
+    let roles = "SELECT role FROM user WHERE full_name IN ('dan', 'eve') ORDER BY full_name";
+    assert_eq!(server.column(roles).await, ["600", "400"]);
+}
+
 #[tokio::test]
 async fn images_of_people_and_bots_are_taken() {
     let user = |name: &str, image: &str| {
