@@ -539,9 +539,12 @@ fn with_blocks(text: String, props: &Value) -> String {
             let text = block.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
             text.map(str::to_owned)
         };
-        let texts = ["pretext", "title", "text"].into_iter().filter_map(part);
+        let title = part("title").map(|title| blocks::link(&title, &part("title_link").unwrap_or_default()));
+        let image = part("image_url").map(|address| blocks::link("", &address));
+        let texts = [part("pretext"), title, part("text")].into_iter().flatten();
         let fields = blocks::fields(block.get("fields").unwrap_or(&Value::Null), "**");
-        let parts: Vec<String> = texts.chain(fields).collect();
+        let parts = texts.chain(fields).chain(image).filter(|part| !part.is_empty());
+        let parts: Vec<String> = parts.collect();
         if parts.is_empty() { part("fallback").unwrap_or_default() } else { parts.join("\n") }
     };
     let all = props.get("attachments").and_then(Value::as_array).into_iter().flatten();

@@ -245,12 +245,16 @@ async fn names_of_files_may_be_decomposed() {
 #[tokio::test]
 async fn blocks_are_added_to_the_text_of_a_post() {
     let fields = json!([{"title": "Branch", "value": "main", "short": true}, {"title": "Tries", "value": 3}]);
-    let blocks = json!([{"title": "Build", "text": "passed", "fields": fields}, {"fallback": "deployed"}]);
+    let links = json!({"title": "the [log]", "title_link": "https://ci.example/7(1)",
+        "image_url": "https://ci.example/7.png", "fallback": "not this"});
+    let blocks =
+        json!([{"title": "Build", "text": "passed", "fields": fields}, links, {"fallback": "deployed"}]);
     let import = export(&[post(json!({"message": "deployed", "props": {"attachments": blocks}}))]);
     import.run(&[]);
     let server = import.serve().await;
     let ada = client(&server, "ada@example.com").await;
-    let expected = "deployed\n\nBuild\npassed\n**Branch**: main\n**Tries**: 3";
+    let expected = "deployed\n\nBuild\npassed\n**Branch**: main\n**Tries**: 3\n\n\
+                    [the log](https://ci.example/7%281%29)\nhttps://ci.example/7.png";
     assert_eq!(messages(&ada, json!([])).await[0]["content"], expected);
 }
 
