@@ -3,14 +3,14 @@
 //! Messages are read twice: first their times and threads, then themselves, by time.
 
 mod bson;
+mod document;
 
 use crate::domain::users::passwords;
 use crate::moving::import::error::{ImportError, ImportResult};
 use crate::moving::import::json;
-use crate::moving::import::json::TIMES;
 use crate::moving::import::lines::Importer;
 use crate::moving::import::lines::model::{
-    ChannelLine, Date, EmojiLine, FileLine, Line, MessageLine, ReactionLine, UserLine,
+    ChannelLine, EmojiLine, FileLine, Line, MessageLine, ReactionLine, UserLine,
 };
 use crate::moving::import::lines::names;
 use crate::moving::import::lines::names::ChannelNames;
@@ -22,6 +22,7 @@ use crate::moving::import::target::Target;
 use crate::moving::import::unpack::Archive;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use document::{date, first_text, only, text, texts};
 use serde_json::Value;
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
@@ -87,33 +88,6 @@ pub fn import(
     dump.find_uploads()?;
     dump.add_messages(progress)?;
     dump.importer.finish()
-}
-
-fn text<'a>(document: &'a Value, name: &str) -> &'a str {
-    document.get(name).and_then(Value::as_str).unwrap_or_default()
-}
-
-/// The first of some members that is a text and not empty.
-fn first_text<'a>(document: &'a Value, names: &[&str]) -> &'a str {
-    names.iter().map(|name| text(document, name)).find(|text| !text.is_empty()).unwrap_or_default()
-}
-
-fn texts(document: &Value, name: &str) -> Vec<String> {
-    let list = document.get(name).and_then(Value::as_array);
-    list.into_iter().flatten().filter_map(|item| item.as_str().map(str::to_owned)).collect()
-}
-
-/// A document that is kept, with the members that are used.
-fn only(mut document: Value, names: &[&str]) -> Value {
-    if let Some(members) = document.as_object_mut() {
-        members.retain(|name, _| names.contains(&name.as_str()));
-    }
-    document
-}
-
-fn date(document: &Value, name: &str) -> Option<Date> {
-    let milliseconds = document.get(name)?.as_i64()?;
-    Some(Date(milliseconds.div_euclid(1000).clamp(*TIMES.start(), *TIMES.end())))
 }
 
 /// The content of a file in the dump.
