@@ -2,6 +2,7 @@
 //!
 //! Messages are read twice: first their times and threads, then themselves, by time.
 
+mod attachments;
 mod bson;
 mod document;
 
@@ -414,9 +415,8 @@ impl Dump<'_> {
             }
         }
         let mut files = Vec::new();
-        let listed = document.get("files").and_then(Value::as_array).cloned();
-        for file in listed.unwrap_or_else(|| document.get("file").cloned().into_iter().collect()) {
-            let id = text(&file, "_id");
+        for file in attachments::files(document) {
+            let id = text(file, "_id");
             let path = Self::extract(self.archive, &mut self.contents, id, "rocketchat_uploads.chunks")?;
             let Some(path) = path else {
                 self.importer.leave_out("files", 1, "their contents are not in the dump");

@@ -276,6 +276,24 @@ async fn messages_of_people_who_are_not_in_the_dump_are_kept() {
     assert_eq!(senders, ["Eve", "u8"]);
 }
 
+/// The server makes a small image of an image, which is a file of the message, too.
+#[test]
+fn small_images_are_no_files() {
+    let import = dump();
+    let files = json!([{"_id": "f1", "name": "a.png", "typeGroup": "image"},
+        {"_id": "f2", "name": "thumb-a.png", "typeGroup": "thumb"}]);
+    let sent = json!({"_id": "m7", "rid": "r1", "u": {"_id": "u1"}, "msg": "", "ts": {"$date": 1_700_000_800_000_i64},
+        "files": files, "attachments": [{"type": "file", "title": "a.png"}]});
+    write(&import, "rocketchat_message", &[sent]);
+    append(
+        &import,
+        "rocketchat_uploads.chunks",
+        &[json!({"_id": "c3", "files_id": "f2", "n": 0, "data": {"$binary": "x"}})],
+    );
+    let report = import.run(&[]);
+    assert_eq!((&report["messages"], &report["attachments"]), (&json!(1), &json!(1)), "{report}");
+}
+
 #[tokio::test]
 async fn people_keep_their_passwords() {
     let import = dump();
