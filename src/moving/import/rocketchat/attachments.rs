@@ -1,7 +1,35 @@
 //! The attachments of messages, and their files.
 
-use super::document::text;
+use super::document::{first_text, text};
+use crate::moving::import::blocks;
 use serde_json::Value;
+
+/// The members of an attachment with addresses. Those of files are paths.
+const ADDRESSES: [&str; 4] = ["title_link", "image_url", "video_url", "audio_url"];
+
+/// The texts of a message's attachments: of files and quotes what people wrote, and of integrations all that is shown.
+pub fn texts(message: &Value) -> Vec<String> {
+    let all = message.get("attachments").and_then(Value::as_array).into_iter().flatten();
+    all.map(text_of).filter(|text| !text.is_empty()).collect()
+}
+
+fn text_of(attachment: &Value) -> String {
+    let words = first_text(attachment, &["description", "text"]).to_owned();
+    let is_path = |member: &str| text(attachment, member).starts_with('/');
+    let is_file = text(attachment, "type") == "file" || ADDRESSES.into_iter().any(is_path);
+    if is_file || !text(attachment, "message_link").is_empty() {
+        return words;
+    }
+    let title = match text(attachment, "title") {
+        "" => String::new(),
+        title => blocks::link(title, text(attachment, "title_link")),
+    };
+    let mut parts = vec![text(attachment, "pretext").to_owned(), title, words];
+    parts.extend(blocks::fields(attachment.get("fields").unwrap_or(&Value::Null), "**"));
+    parts.push(blocks::link("", text(attachment, "image_url")));
+    parts.retain(|part| !part.is_empty());
+    parts.join("\n")
+}
 
 /// The files of a message, without the small images that the server made of others.
 pub fn files(message: &Value) -> Vec<&Value> {

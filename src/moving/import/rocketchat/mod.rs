@@ -404,14 +404,12 @@ impl Dump<'_> {
         let thread = first_text(document, &["tmid", "_id"]);
         let topic = self.threads.get(thread).cloned().or(of_room).unwrap_or_else(|| TOPIC.to_owned());
         let mut content = self.channel_links(document, &self.mentions(text(document, "msg")));
-        let blocks = document.get("attachments").and_then(Value::as_array);
-        for block in blocks.into_iter().flatten() {
-            let description = first_text(block, &["description", "text"]);
-            if !description.is_empty() && !content.contains(description) {
+        for shown in attachments::texts(document) {
+            if !content.contains(&shown) {
                 if !content.is_empty() {
                     content.push('\n');
                 }
-                content.push_str(description);
+                content.push_str(&shown);
             }
         }
         let mut files = Vec::new();

@@ -295,6 +295,31 @@ fn small_images_are_no_files() {
 }
 
 #[tokio::test]
+async fn attachments_are_added_to_the_text_of_a_message() {
+    let import = dump();
+    let sent = |id: &str, text: &str, attachment: Value, time: i64| json!({"_id": id, "rid": "r1", "u": {"_id": "u1"}, "msg": text, "ts": {"$date": time}, "attachments": [attachment]});
+    let build = json!({"title": "Build 7", "title_link": "https://ci.example/7", "text": "passed", "pretext": "Done:",
+        "fields": [{"title": "Branch", "value": "main", "short": true}], "image_url": "https://ci.example/7.png"});
+    let file =
+        json!({"title": "oars.txt", "title_link": "/file-upload/f9/oars.txt", "description": "for you"});
+    let quote = json!({"message_link": "https://chat.example/x", "author_name": "bob", "title": "x", "text": "quoted"});
+    let rows = [
+        sent("m1", "", build, 1_700_000_100_000),
+        sent("m2", "look", file, 1_700_000_200_000),
+        sent("m3", "yes", quote, 1_700_000_300_000),
+        sent("m4", "the same", json!({"text": "same"}), 1_700_000_400_000),
+    ];
+    write(&import, "rocketchat_message", &rows);
+    import.run(&[]);
+    let server = import.serve().await;
+    let ada = client(&server, "ada@example.com").await;
+    let seen = messages(&ada, json!([])).await;
+    let texts: Vec<&str> = seen.iter().map(|one| one["content"].as_str().unwrap()).collect();
+    let build = "Done:\n[Build 7](https://ci.example/7)\npassed\n**Branch**: main\nhttps://ci.example/7.png";
+    assert_eq!(texts, [build, "look\nfor you", "yes\nquoted", "the same"]);
+}
+
+#[tokio::test]
 async fn people_keep_their_passwords() {
     let import = dump();
     // Browsers send a digest, which the server hashes.
