@@ -35,7 +35,7 @@ pub const MARKS: &[&str] = &["rocketchat_message.bson"];
 /// The topic of messages outside of threads and discussions.
 const TOPIC: &str = "Imported from Rocket.Chat";
 
-/// The reason why the accounts of senders who are not in the dump, such as deleted people, are incomplete.
+/// The reason why the accounts of people who are not in the dump, such as deleted people, are incomplete.
 const STRANGERS: &str = "these people are in messages, but not in the dump; they are deactivated";
 
 /// The members of rooms that are used.
@@ -44,6 +44,7 @@ const ROOM: &[&str] = &[
     "t",
     "prid",
     "uids",
+    "usernames",
     "fname",
     "name",
     "description",
@@ -79,6 +80,7 @@ pub fn import(
         rooms: HashMap::new(),
         names: HashMap::new(),
         usernames: HashMap::new(),
+        strangers: HashMap::new(),
         contents: HashMap::new(),
         uploads: HashMap::new(),
         threads: HashMap::new(),
@@ -107,6 +109,8 @@ struct Dump<'a> {
     /// The names in mentions by login name, and ids by login name.
     names: HashMap<String, String>,
     usernames: HashMap<String, String>,
+    /// Login names of people who are not in the dump, by id.
+    strangers: HashMap<String, String>,
     /// The contents of uploads.
     contents: HashMap<String, Content>,
     /// Names and media types of uploads.
@@ -202,7 +206,8 @@ impl Dump<'_> {
                     if people.is_empty() {
                         people = members.remove(&id).unwrap_or_default();
                     }
-                    people.retain(|user| self.importer.has_user(user));
+                    people.retain(|id| !id.is_empty());
+                    self.name_stranger(&people, &texts(&room, "usernames"));
                     Room::Direct(people)
                 }
                 _ => {
@@ -222,6 +227,27 @@ impl Dump<'_> {
             self.rooms.insert(text(&room, "_id").to_owned(), place);
         }
         Ok(())
+    }
+
+    /// Keeps the login name of the only one of a direct conversation who is not in the dump.
+    fn name_stranger(&mut self, people: &[String], usernames: &[String]) {
+        let mut strangers = people.iter().filter(|id| !self.importer.has_user(id));
+        let mut names = usernames.iter().filter(|name| !self.usernames.contains_key(*name));
+        if let (Some(id), None, Some(name), None) =
+            (strangers.next(), strangers.next(), names.next(), names.next())
+        {
+            self.strangers.insert(id.clone(), name.clone());
+        }
+    }
+
+    /// Adds a deactivated account for someone who is not in the dump. The login name may be that of a conversation.
+    fn add_stranger(&mut self, id: &str, names: [&str; 2]) -> ImportResult<()> {
+        if self.importer.has_user(id) {
+            return Ok(());
+        }
+        let of_conversation = self.strangers.get(id).map(String::as_str);
+        let names = names.into_iter().chain(of_conversation).chain([id]);
+        self.importer.add_stranger(id, names, STRANGERS)
     }
 
     fn add_channel(
@@ -384,11 +410,8 @@ impl Dump<'_> {
             self.importer.leave_out("messages", 1, "they have no sender");
             return Ok(());
         }
-        if !self.importer.has_user(sender) {
-            let of_message = document.get("u").unwrap_or(&Value::Null);
-            let names = [text(of_message, "name"), text(of_message, "username"), sender];
-            self.importer.add_stranger(sender, names, STRANGERS)?;
-        }
+        let of_message = document.get("u").unwrap_or(&Value::Null);
+        self.add_stranger(sender, [text(of_message, "name"), text(of_message, "username")])?;
         let (channel, of_room, to) = match self.rooms.get(text(document, "rid")) {
             Some(Room::Channel(name, topic)) => (Some(name.clone()), topic.clone(), Vec::new()),
             Some(Room::Direct(people)) => (None, None, people.clone()),
@@ -430,6 +453,9 @@ impl Dump<'_> {
         if content.is_empty() && files.is_empty() {
             self.importer.leave_out("messages", 1, "they are empty");
             return Ok(());
+        }
+        for person in &to {
+            self.add_stranger(person, ["", ""])?;
         }
         let mut reactions = Vec::new();
         let of_document = document.get("reactions").and_then(Value::as_object);

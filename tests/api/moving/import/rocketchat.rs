@@ -276,6 +276,36 @@ async fn messages_of_people_who_are_not_in_the_dump_are_kept() {
     assert_eq!(senders, ["Eve", "u8"]);
 }
 
+/// A conversation with someone who is gone is no note to oneself.
+#[tokio::test]
+async fn direct_conversations_with_people_who_are_not_in_the_dump_are_kept() {
+    let import = dump();
+    let rooms = [
+        json!({"_id": "r5", "t": "d", "uids": ["u1", "u9"], "usernames": ["eve", "ada"]}),
+        json!({"_id": "r6", "t": "d", "uids": ["u1", "u7", "u8"], "usernames": ["ada", "fay", "guy"]}),
+        json!({"_id": "r7", "t": "d", "uids": ["u1", "u6"], "usernames": ["ada", "hal"]}),
+    ];
+    append(&import, "rocketchat_room", &rooms);
+    let sent = |id: &str, room: &str, time: i64| json!({"_id": id, "rid": room, "u": {"_id": "u1"}, "msg": id, "ts": {"$date": time}});
+    let rows = [sent("m1", "r5", 1_700_000_100_000), sent("m2", "r6", 1_700_000_200_000)];
+    write(&import, "rocketchat_message", &rows);
+    let report = import.run(&[]);
+    // The conversation with the last one has no messages.
+    assert_eq!(report["users"], 6, "{report}");
+    let server = import.serve().await;
+    let ada = client(&server, "ada@example.com").await;
+    let seen = messages(&ada, json!([])).await;
+    let names = |message: &Value| -> Vec<String> {
+        let people = message["display_recipient"].as_array().unwrap().iter();
+        let mut names: Vec<String> =
+            people.map(|one| one["full_name"].as_str().unwrap().to_owned()).collect();
+        names.sort_unstable();
+        names
+    };
+    assert_eq!(names(&seen[0]), ["ADA", "eve"]);
+    assert_eq!(names(&seen[1]), ["ADA", "u7", "u8"]);
+}
+
 /// The server makes a small image of an image, which is a file of the message, too.
 #[test]
 fn small_images_are_no_files() {
