@@ -335,6 +335,9 @@ impl<'a> Importer<'a> {
         if self.reader.is_none() {
             return Err(ImportError::new("a channel comes before all people"));
         }
+        let is_default = line.default && !line.private && !line.archived;
+        let others = u64::from(line.default && !is_default);
+        self.leave_out("default channels", others, "private and archived channels are not default here");
         let length = line.description.chars().count();
         if length > MAX_STREAM_DESCRIPTION_LENGTH {
             let why = "descriptions of channels are not longer here";
@@ -361,7 +364,7 @@ impl<'a> Importer<'a> {
             topics_policy: TopicsPolicy::Inherit,
             folder_id: None,
         };
-        let (is_default, members) = (line.default, subscribers.clone());
+        let members = subscribers.clone();
         self.target.run(move |tx| {
             rows::insert_channel(tx, &channel)?;
             let stream_id = StreamId::from(channel.stream_id);

@@ -222,6 +222,28 @@ async fn lines_may_begin_with_a_byte_order_mark() {
     assert_eq!(messages(&ada, json!([])).await[0]["content"], "café");
 }
 
+/// The interface refuses to make them default.
+#[tokio::test]
+async fn private_and_archived_channels_are_not_default() {
+    let import = Import::new("json");
+    import.write("ada.png", pictures::png(20, 20));
+    import.write("anchor.png", pictures::png(64, 64));
+    let mut lines = people();
+    let channel = |name: &str, private: bool| {
+        json!({"type": "channel", "name": name, "default": true, "private": private, "archived": !private,
+            "subscribers": ["ada"]})
+    };
+    lines.extend([channel("hidden", true), channel("past", false)]);
+    write(&import, &lines);
+    let report = import.run(&[]);
+    let why = "private and archived channels are not default here";
+    let left = json!({"what": "default channels", "count": 2, "why": why});
+    assert!(report["left_out"].as_array().unwrap().contains(&left), "{report}");
+    let server = import.serve().await;
+    let query = "SELECT name FROM default_stream JOIN stream USING (stream_id)";
+    assert_eq!(server.column(query).await, ["general"]);
+}
+
 #[test]
 fn wrong_lines_are_named() {
     let message = |other: Value| {
