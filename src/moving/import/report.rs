@@ -12,6 +12,9 @@ pub const UNKNOWN_HASH: &str =
 pub const PLACEHOLDER_ADDRESS: &str =
     "these users have placeholder addresses, which can be changed by `teamchat user email`";
 
+/// The reason why a time zone is left out.
+pub const UNKNOWN_TIMEZONE: &str = "this server does not know their names";
+
 /// The most examples of one kind in a report.
 const MAX_EXAMPLES: usize = 20;
 

@@ -42,6 +42,11 @@ pub struct NewPerson {
 }
 
 impl NewPerson {
+    /// True if the time zone is left out.
+    pub fn has_unknown_timezone(&self) -> bool {
+        !self.timezone.is_empty() && !is_timezone(&self.timezone)
+    }
+
     /// The caller in whose name texts are rendered.
     pub fn caller(&self) -> Caller {
         caller(self.user_id, self.role, self.bot_type)
@@ -110,7 +115,7 @@ pub fn insert_person(connection: &Connection, person: &NewPerson) -> ImportResul
             person.role,
             person.is_active,
             person.bot_type,
-            Some(&person.timezone).filter(|zone| is_timezone(zone)).map_or("", String::as_str),
+            if person.has_unknown_timezone() { "" } else { person.timezone.as_str() },
             person.date_joined,
             person.avatar_version,
             &person.password_hash,

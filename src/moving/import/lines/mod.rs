@@ -236,6 +236,8 @@ impl<'a> Importer<'a> {
             password_hash,
             settings: Vec::new(),
         };
+        let unknown = u64::from(person.has_unknown_timezone());
+        self.report.leave_out("time zones", unknown, report::UNKNOWN_TIMEZONE);
         self.renderer.callers.insert(user_id, person.caller());
         self.inactive.extend((!line.active).then_some(user_id));
         self.people.push((person, line.bot_owner));

@@ -11,7 +11,7 @@ use crate::moving::import::descriptions::{Described, Description};
 use crate::moving::import::error::{ImportError, ImportResult};
 use crate::moving::import::links::OldAddress;
 use crate::moving::import::message::Renderer;
-use crate::moving::import::report::{PLACEHOLDER_ADDRESS, Report, UNKNOWN_HASH};
+use crate::moving::import::report::{PLACEHOLDER_ADDRESS, Report, UNKNOWN_HASH, UNKNOWN_TIMEZONE};
 use crate::moving::import::rows;
 use crate::moving::import::rows::Channel;
 use crate::moving::import::target::Target;
@@ -44,6 +44,8 @@ pub fn insert(target: &mut Target, organization: &mut Organization, report: &mut
     let moves_first_bots = std::mem::take(&mut organization.system_bots);
     let next = organization.user_ids.iter().chain(moves_first_bots.values()).max().map_or(1, |max| max + 1);
     let people = std::mem::take(&mut organization.people);
+    let zones = people.iter().filter(|person| person.has_unknown_timezone()).count() as u64;
+    report.leave_out("time zones", zones, UNKNOWN_TIMEZONE);
     let owner = people.iter().filter(|person| person.is_active && person.bot_type.is_none());
     let reader = owner
         .min_by_key(|person| (person.role.code(), person.user_id))

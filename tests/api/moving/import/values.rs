@@ -91,6 +91,7 @@ async fn the_published_archive_may_have_old_dates_and_lacks_what_was_removed() {
     let report = import.run(&[]);
     assert_eq!(left_out(&report, "reactions"), [(1, "their emoji are not in the archive, or have no image")]);
     assert_eq!(left_out(&report, "reminders"), [(1, "their messages are not in the archive")]);
+    assert_eq!(left_out(&report, "time zones"), [(1, "this server does not know their names")]);
     let server = import.serve().await;
     let ada = client(&server, "ada@example.com").await;
     let seen = messages(&ada, json!([])).await;
@@ -376,7 +377,10 @@ async fn rooms_keep_their_rules_and_links() {
 fn lines_with_an_avatar_that_is_no_image_go_on() {
     let import = Import::new("json");
     import.write("ada.png", &pictures::png(20, 20)[..30]);
-    put(&import, &[json!({"type": "user", "id": "ada", "full_name": "Ada", "avatar": "./ada.png"})]);
+    let ada =
+        json!({"type": "user", "id": "ada", "full_name": "Ada", "avatar": "./ada.png", "timezone": "Berlin"});
+    put(&import, &[ada]);
     let report = import.run(&[]);
+    assert_eq!(left_out(&report, "time zones"), [(1, "this server does not know their names")]);
     assert_eq!(left_out(&report, "avatars"), [(1, "the files are not images, or are too large")]);
 }
