@@ -10,6 +10,7 @@ use crate::moving::import::progress::Progress;
 use crate::moving::import::report::Report;
 use crate::moving::import::target::Target;
 use crate::moving::import::unpack::Archive;
+use teamchat_markdown::emoji;
 
 /// The files by which an archive is known.
 pub const MARKS: &[&str] = &["messages.jsonl"];
@@ -34,6 +35,11 @@ pub fn import(
                 places.push(Place { time: message.date, position, length: text.len() as u32 });
                 Ok(())
             }
+            Line::Emoji(emoji) if !is_emoji_name(&emoji.name) => {
+                let what =
+                    format!("a name of an emoji has letters, digits, `_`, `-` and `+`: '{}'", emoji.name);
+                Err(ImportError::new(what))
+            }
             line => importer.add(line),
         };
         add().map_err(|error| ImportError::at(name, position.line, error))
@@ -56,6 +62,11 @@ struct Place {
     position: Position,
     /// The length in bytes.
     length: u32,
+}
+
+/// True if `:name:` can be an emoji.
+fn is_emoji_name(name: &str) -> bool {
+    !name.is_empty() && name.chars().all(emoji::is_name_character)
 }
 
 /// Fails for a message that has neither a channel nor receivers, or both.

@@ -274,6 +274,9 @@ fn wrong_lines_are_named() {
         (message(json!({"topic": "a\nb"})), "Invalid character in topic, at position 2!"),
         (json!({"type": "user", "id": "x", "full_name": " "}), "Name too short!"),
         (json!({"type": "channel", "name": "x".repeat(61)}), "Channel name too long (limit: 60 characters)."),
+        (json!({"type": "emoji", "name": "", "path": "anchor.png"}), "a name of an emoji has letters"),
+        (json!({"type": "emoji", "name": ":buoy:", "path": "anchor.png"}), "`-` and `+`: ':buoy:'"),
+        (json!({"type": "emoji", "name": "red buoy", "path": "anchor.png"}), "`-` and `+`: 'red buoy'"),
         (json!({"type": "organization", "name": ""}), "the name of the organization has 1 to 40 characters"),
     ];
     for (line, expected) in cases {
