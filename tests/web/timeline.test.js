@@ -205,6 +205,18 @@ describe("fetching", () => {
     assert.deepEqual([found.ids, found.hasNewest], [[5], false], "only the server knows whether 9 is found");
   });
 
+  it("shows the text of an edit in place of what a search has found", async () => {
+    const store = storeWith();
+    const replies = createReplies(store);
+    const found = inTopic(5, 10, "a", 2, { match_content: "an <b>old</b> text", match_subject: "a" });
+    const fetching = createFetching(store, replies, { matches, requestTerms: (terms) => terms, getMessages: async () => reply([found, { ...found, id: 6 }]) });
+    const range = store.messages.range("search", topicTerms(10, "a"));
+    await fetching.load(range, "newest");
+    const before = [...range.matches.keys()];
+    eventsOf(store, replies)({ type: "update_message", message_id: 5, message_ids: [5], stream_id: 10, content: "new", rendered_content: "new", flags: [] });
+    assert.deepEqual([before, [...range.matches.keys()]], [[5, 6], [6]]);
+  });
+
   it("keeps a message hidden that is about to be deleted", () => {
     const store = storeWith();
     store.messages.put([inTopic(5, 10, "a")]);

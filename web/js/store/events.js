@@ -83,6 +83,8 @@ const messageChanges = {
         ...(event.is_me_message === undefined ? {} : { is_me_message: event.is_me_message }),
         ...(event.flags ? { flags: [...event.flags, ...message.flags.filter((flag) => flag === "historical")] } : {}),
       }));
+      // What a search has found in the message was in its former text.
+      for (const range of store.messages.ranges.values()) range.matches.delete(event.message_id);
       const message = store.messages.byId.get(event.message_id);
       if (before && message?.flags.some((flag) => !before.flags.includes(flag))) context.onEdit?.(message);
     }
