@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { updateFlags } from "../../web/js/api/endpoints.js";
 import { flush } from "../../web/js/lib/signal.js";
-import { anchorToLoad, beginsUnread, centreOf, emptyText, firstUnreadOf, placesToTry } from "../../web/js/selectors/opening.js";
+import { agesUnseen, anchorToLoad, beginsUnread, centreOf, emptyText, firstUnreadOf, placesToTry } from "../../web/js/selectors/opening.js";
 import { hasPartialConversations, kindOf, topicTerms } from "../../web/js/selectors/narrow.js";
 import { groupRights, mayAddTo, mayRemoveFrom } from "../../web/js/selectors/group_settings.js";
 import { mayDelete, mayMove, moveRights } from "../../web/js/selectors/message_rights.js";
@@ -35,6 +35,37 @@ describe("a timeline opens", () => {
   it("says what is not there", () => {
     const said = [[{ operator: "channel", operand: 10 }], [{ operator: "dm", operand: [2] }], [{ operator: "search", operand: "x" }], [{ operator: "is", operand: "starred" }], [{ operator: "is", operand: "starred", negated: true }]].map((terms) => emptyText(kindOf(terms), terms));
     assert.deepEqual(said.map((text) => text.slice(0, 26)), ["There are no messages here", "There are no messages here", "Nothing was found.", "Messages that you star app", "There are no messages here"]);
+  });
+});
+
+describe("a view that was opened before", () => {
+  it("is fetched again once it has other messages", () => {
+    const store = storeWith();
+    const names = ["is:starred", "is:mentioned", "is:alerted", "is:followed", "is:muted", "in:home", "in:all", "search:x"];
+    const ranges = names.map((name) => {
+      const [operator, operand] = name.split(":");
+      return Object.assign(store.messages.range(name, [{ operator, operand }]), { isLoaded: true });
+    });
+    const staleAfter = (event) => {
+      for (const range of ranges) range.isStale = false;
+      applyEvents(store, [event], { matches: () => null });
+      return ranges.filter(({ isStale }) => isStale).map(({ key }) => key);
+    };
+    const flag = (op, name) => staleAfter({ type: "update_message_flags", flag: name, op, all: false, messages: [7] });
+    assert.deepEqual([flag("add", "starred"), flag("remove", "starred"), flag("add", "read")], [["is:starred"], ["is:starred"], []]);
+    const edit = (...flags) => staleAfter({ type: "update_message", message_id: 7, message_ids: [7], stream_id: 10, content: "x", rendered_content: "x", flags });
+    assert.deepEqual([edit("read"), edit("topic_wildcard_mentioned"), edit("has_alert_word")], [[], ["is:mentioned"], ["is:alerted"]]);
+    const policy = (value) => staleAfter({ type: "user_topic", stream_id: 10, topic_name: "soup", visibility_policy: value });
+    assert.deepEqual([policy(3), policy(3), policy(1), policy(2)], [["is:followed"], [], ["is:followed", "is:muted", "in:home"], ["is:muted", "in:home"]]);
+    const subscription = (event) => staleAfter({ type: "subscription", stream_id: 10, ...event });
+    assert.deepEqual(subscription({ op: "update", property: "color", value: "#abcdef" }), []);
+    assert.deepEqual(subscription({ op: "update", property: "is_muted", value: true }), ["is:muted", "in:home"]);
+    assert.deepEqual(subscription({ op: "remove", subscriptions: [{ stream_id: 10 }] }), ["is:muted", "in:home"]);
+  });
+
+  it("is fetched again each time if no event says that it has", () => {
+    const views = [["is", "unread"], ["has", "reaction"], ["is", "starred"], ["has", "link"], ["search", "unread"]];
+    assert.deepEqual(views.map(([operator, operand]) => agesUnseen([{ operator: "sender", operand: 2 }, { operator, operand }])), [true, true, false, false, false]);
   });
 });
 

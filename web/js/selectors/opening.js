@@ -19,6 +19,11 @@ const noneYet = () => ({
 /** Whether a narrow opens at its first unread message. @param {Term[]} terms @param {NarrowKind} kind */
 export const beginsUnread = (terms, kind) => kind.kind !== "other" || terms.some(({ operator }) => operator === "is");
 
+/** Whether messages come to a narrow and leave it without being fetched again, as long as it is open.
+ * @param {Term[]} terms */
+export const agesUnseen = (terms) =>
+  terms.some(({ operator, operand }) => (operator === "is" ? operand === "unread" : operator === "has" && operand === "reaction"));
+
 /** The anchor of the request that a timeline opens with; null where its messages are there.
  * @param {{ near: number | undefined, ids: number[] | null, beginsUnread: boolean }} view `ids`: what is known, if that is up to date.
  * @returns {number | "first_unread" | "newest" | null} */

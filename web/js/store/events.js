@@ -3,7 +3,7 @@
  * @module
  */
 
-import { bumpTopic, channelReducers } from "./channels.js";
+import { bumpTopic, channelOf, channelReducers, FOLLOWED, isMutedBy, policyOf } from "./channels.js";
 import { conversationKey, directKey, otherIds, recipientIds, topicKey } from "./conversations.js";
 import { listReducers } from "./lists.js";
 import { addUnread, moveUnread, removeUnread, restoreUnread, updateMention } from "./unread.js";
@@ -60,6 +60,16 @@ function applyEach(events, apply) {
 /** @type {Reducer} */
 const changeMessages = (store, event, context) => messageChanges[event.type]?.(store, event, context);
 
+/** Compares runs with the server again whose narrow has one of some terms: other messages have what the term says.
+ * @param {Store} store @param {string[]} terms Such as `is:starred`. */
+function expire(store, ...terms) {
+  for (const range of store.messages.ranges.values()) {
+    if (!range.isLoaded || !range.terms.some(({ operator, operand }) => terms.includes(`${operator}:${operand}`))) continue;
+    range.isStale = true;
+    range.bump();
+  }
+}
+
 /** Whether messages of a channel leave their topic, come to one, or are deleted. @param {Event} event @param {number} streamId */
 export const movesOrDeletes = (event, streamId) =>
   (event.type === "delete_message" || (event.type === "update_message" && isMove(event))) &&
@@ -87,6 +97,9 @@ const messageChanges = {
       for (const range of store.messages.ranges.values()) range.matches.delete(event.message_id);
       const message = store.messages.byId.get(event.message_id);
       if (before && message?.flags.some((flag) => !before.flags.includes(flag))) context.onEdit?.(message);
+      const flags = /** @type {string[]} */ (event.flags ?? []);
+      if (flags.some((flag) => flag.endsWith("mentioned"))) expire(store, "is:mentioned");
+      if (flags.includes("has_alert_word")) expire(store, "is:alerted");
     }
     if (!isMove(event)) return;
     const stream = event.new_stream_id ?? event.stream_id;
@@ -127,6 +140,17 @@ const messageChanges = {
     store.messages.updateAll(all ? [...store.messages.byId.keys()] : messages, ({ flags }) => ({
       flags: op === "add" ? [...new Set([...flags, flag])] : flags.filter((/** @type {string} */ other) => other !== flag),
     }));
+    if (flag === "starred") expire(store, "is:starred");
+  },
+
+  user_topic(store, { stream_id, topic_name, visibility_policy: policy }) {
+    const [before, channel] = [policyOf(store, stream_id, topic_name), channelOf(store, stream_id)];
+    if ((before === FOLLOWED) !== (policy === FOLLOWED)) expire(store, "is:followed");
+    if (isMutedBy(before, channel) !== isMutedBy(policy, channel)) expire(store, "in:home", "is:muted");
+  },
+
+  subscription(store, { op, property }) {
+    if (op === "add" || op === "remove" || property === "is_muted") expire(store, "in:home", "is:muted");
   },
 
   reaction(store, event) {

@@ -17,7 +17,7 @@ import {
   operandOf,
   ownTerms,
 } from "../selectors/narrow.js";
-import { anchorToLoad, beginsUnread, centreOf, emptyText, firstUnreadOf, placesToTry } from "../selectors/opening.js";
+import { agesUnseen, anchorToLoad, beginsUnread, centreOf, emptyText, firstUnreadOf, placesToTry } from "../selectors/opening.js";
 import { isKnownRoute } from "../selectors/routes.js";
 import { timelineRows } from "../selectors/timeline_rows.js";
 import { directKey, topicKey } from "../store/conversations.js";
@@ -200,7 +200,7 @@ export function createTimeline(app, terms) {
     if (await following.link()) return;
     if (!model.isKnown()) return;
     // Messages in channels without a subscription have no events.
-    if (streamId !== null && !store.channels.get(streamId)?.subscribed) range.isStale = range.isLoaded;
+    if (agesUnseen(terms) || (streamId !== null && !store.channels.get(streamId)?.subscribed)) range.isStale = range.isLoaded;
     const wanted = anchorToLoad({ near: model.near, ids: model.freshIds(), beginsUnread: beginsUnread(terms, kind) });
     if (wanted !== null) {
       await session.load(range, wanted);
