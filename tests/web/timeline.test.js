@@ -9,7 +9,9 @@ import { hasPartialConversations, kindOf, topicTerms } from "../../web/js/select
 import { groupRights, mayAddTo, mayRemoveFrom } from "../../web/js/selectors/group_settings.js";
 import { mayDelete, mayMove, moveRights } from "../../web/js/selectors/message_rights.js";
 import { differOnlyInReading, timelineRows } from "../../web/js/selectors/timeline_rows.js";
+import { topicItems } from "../../web/js/selectors/sidebar_items.js";
 import { mayResolve, remark } from "../../web/js/selectors/writing.js";
+import { topTopic } from "../../web/js/store/channels.js";
 import { applyEvents, applyLatest } from "../../web/js/store/events.js";
 import { createFetching, createReplies, createSubscriberLists, createTopicLists } from "../../web/js/store/fetching.js";
 import { may, mayIn } from "../../web/js/store/lists.js";
@@ -194,6 +196,33 @@ describe("fetching", () => {
       await load;
       assert.deepEqual(store.topics.get(10), []);
     }
+  });
+
+  it("shows lists of topics until newer ones have come", async () => {
+    const store = storeWith();
+    const replies = createReplies(store);
+    const { open, ask } = asking();
+    const lists = createTopicLists(store, replies, ask);
+    /** Lets the list be fetched, if it has to be. Returns what is shown before and after that. */
+    const fetched = async (...names) => {
+      const shown = () => topicItems(store, 10, null, true).items.map(({ name }) => name);
+      const before = shown();
+      const loading = lists.load(10);
+      open.shift()?.({ topics: names.map((name, at) => ({ name, max_id: 9 - at })) });
+      await loading;
+      return [before, shown(), topTopic(store, 10)];
+    };
+    assert.deepEqual(await fetched("a", "b"), [[], ["a", "b"], "a"]);
+    eventsOf(store, replies)(moves([7], "b", "c"));
+    assert.equal(topTopic(store, 10), undefined, "links lead to no topic that may have gone");
+    assert.deepEqual(await fetched("a", "c"), [["a", "b"], ["a", "c"], "a"]);
+    assert.deepEqual(await fetched(), [["a", "c"], ["a", "c"], "a"], "it is up to date");
+    eventsOf(store, replies)({ type: "delete_message", message_type: "stream", message_ids: [7], stream_id: 10, topic: "c" });
+    assert.deepEqual(await fetched("a"), [["a", "c"], ["a"], "a"]);
+    reset(store, { user_id: 1, realm_users: [], subscriptions: [channel(10, "general")] });
+    assert.deepEqual(await fetched("d", "a"), [["a"], ["d", "a"], "d"]);
+    reset(store, { user_id: 1, realm_users: [], subscriptions: [] });
+    assert.equal(store.topics.size, 0, "a channel that the user cannot see any more");
   });
 
   it("keeps what is newer than the reply to a report of one's presence", async () => {

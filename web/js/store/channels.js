@@ -67,6 +67,16 @@ export function toggledMute(store, streamId, topic) {
   return policy === MUTED ? INHERIT : MUTED;
 }
 
+/** Whether the topics of a channel are known, and none of them can have gone since. @param {Store} store @param {number} streamId */
+export const hasTopics = (store, streamId) => store.topics.has(streamId) && !store.outdatedTopics.has(streamId);
+
+/** Topics of a channel may have gone: those that are known are shown until they were fetched again.
+ * @param {Store} store @param {number} streamId */
+export function outdateTopics(store, streamId) {
+  if (store.channels.has(streamId)) store.outdatedTopics.add(streamId);
+  else store.topics.delete(streamId);
+}
+
 /** The channels with topics that have a policy. */
 const withPolicies = computedOf((/** @type {Store} */ store) => {
   store.on("userTopics");
@@ -76,7 +86,7 @@ const withPolicies = computedOf((/** @type {Store} */ store) => {
 /** The topic that a click on a channel opens: the latest one that is not muted, if its topics are known. In a muted channel, unmuted and
  * followed topics come first. @param {Store} store @param {number} streamId @returns {string | undefined} */
 export function topTopic(store, streamId) {
-  const topics = store.topics.get(streamId) ?? [];
+  const topics = (hasTopics(store, streamId) && store.topics.get(streamId)) || [];
   // In a large organization, this is asked for each channel after each message.
   if (!withPolicies(store).has(streamId)) return topics[0]?.name;
   const top =

@@ -3,7 +3,7 @@
  * @module
  */
 
-import { bumpTopic, channelOf, channelReducers, FOLLOWED, isMutedBy, policyOf } from "./channels.js";
+import { bumpTopic, channelOf, channelReducers, FOLLOWED, isMutedBy, outdateTopics, policyOf } from "./channels.js";
 import { conversationKey, directKey, otherIds, recipientIds, topicKey } from "./conversations.js";
 import { listReducers } from "./lists.js";
 import { addUnread, moveUnread, removeUnread, restoreUnread, updateMention } from "./unread.js";
@@ -213,8 +213,7 @@ const messageReducers = {
     if (!isMove(event)) return;
     const stream = event.new_stream_id ?? event.stream_id;
     moveUnread(store, event.message_ids, stream, event.subject ?? event.orig_subject);
-    store.topics.delete(event.stream_id);
-    store.topics.delete(stream);
+    for (const id of [event.stream_id, stream]) outdateTopics(store, id);
     store.touch("topics", "recents");
   },
 
@@ -222,7 +221,7 @@ const messageReducers = {
     const ids = deletedIds(event);
     removeUnread(store, ids);
     for (const id of ids) store.starred.delete(id);
-    if (event.message_type === "stream") store.topics.delete(event.stream_id);
+    if (event.message_type === "stream") outdateTopics(store, event.stream_id);
     store.touch("topics", "recents", "starred");
   },
 

@@ -4,7 +4,7 @@
  */
 
 import { messagesAround } from "../api/endpoints.js";
-import { bumpTopic, followSubscribers } from "./channels.js";
+import { bumpTopic, followSubscribers, hasTopics } from "./channels.js";
 import { applyAgain, movesOrDeletes } from "./events.js";
 
 /** @typedef {import("./messages.js").Range} Range */
@@ -181,13 +181,14 @@ export function createTopicLists(store, replies, channelTopics) {
 
   /** Fetches the topics of a channel, if they are not there. @param {number} streamId @returns {Promise<void> | undefined} */
   function load(streamId) {
-    if (store.topics.has(streamId)) return undefined;
+    if (hasTopics(store, streamId)) return undefined;
     const known = running.get(streamId);
     if (known) return known;
     const ask = () => channelTopics(streamId);
     const place = (/** @type {Awaited<ReturnType<typeof ask>>} */ { topics }, /** @type {Event[]} */ since) => {
       const list = topics.map(({ name, max_id }) => ({ name, max_id }));
       store.topics.set(streamId, list);
+      store.outdatedTopics.delete(streamId);
       for (const { type, message } of since) {
         if (type === "message" && message.stream_id === streamId) bumpTopic(store, streamId, message.subject, message.id);
       }
@@ -207,7 +208,7 @@ export function createTopicLists(store, replies, channelTopics) {
     need,
     /** Fetches the topics of several channels, a few at a time. @param {number[]} streamIds @param {() => boolean} isWanted Whether to go on. */
     async needOf(streamIds, isWanted) {
-      const left = streamIds.filter((id) => !store.topics.has(id));
+      const left = streamIds.filter((id) => !hasTopics(store, id));
       const work = async () => {
         for (let id = left.shift(); id !== undefined && isWanted(); id = left.shift()) await need(id);
       };

@@ -7,7 +7,7 @@
  */
 
 import { signal } from "../lib/signal.js";
-import { resetChannels } from "./channels.js";
+import { outdateTopics, resetChannels } from "./channels.js";
 import { directKey, otherIds } from "./conversations.js";
 import { membersOf } from "./lists.js";
 import { createMessages } from "./messages.js";
@@ -65,6 +65,8 @@ export function createStore() {
     userTopics: new Map(),
     /** The topics of channels whose list was fetched, the newest message first. @type {Map<number, { name: string, max_id: number }[]>} */
     topics: new Map(),
+    /** Channels whose list of topics is shown until a newer one was fetched. @type {Set<number>} */
+    outdatedTopics: new Set(),
     /** Direct conversations and the id of their newest message. @type {Map<string, { user_ids: number[], max_id: number }>} */
     directs: new Map(),
     /** Ids of unread messages, by conversation. @type {Map<string, Set<number>>} */
@@ -113,7 +115,7 @@ export function reset(store, state) {
   resetChannels(store, state);
   resetUnread(store, state);
   store.starred = new Set(state.starred_messages ?? []);
-  store.topics.clear();
+  for (const id of store.topics.keys()) outdateTopics(store, id);
   store.subscribers.clear();
   store.typing.clear();
   store.directs = new Map();

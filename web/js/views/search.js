@@ -11,6 +11,7 @@ import { topicTerms } from "../selectors/narrow.js";
 import { ranked } from "../selectors/ranking.js";
 import { directItems } from "../selectors/sidebar_items.js";
 import { topicName } from "../selectors/title.js";
+import { hasTopics } from "../store/channels.js";
 import { unreadTopics } from "../store/unread.js";
 import { choiceText, createChoices } from "./choices.js";
 import { avatar, channelIcon } from "./parts.js";
@@ -164,7 +165,7 @@ export function showPalette(app, field) {
   /** Those with news come first, then those where something happens. @param {import("../../types/api.js").Channel} channel */
   const weight = (channel) => newest.get(channel.stream_id) ?? (channel.is_recently_active === false ? -1 : 0);
   const wanted = [...store.channels.values()]
-    .filter((channel) => channel.subscribed && !channel.is_archived && !store.topics.has(channel.stream_id))
+    .filter((channel) => channel.subscribed && !channel.is_archived && !hasTopics(store, channel.stream_id))
     .sort((one, other) => weight(other) - weight(one))
     .slice(0, TOPIC_LISTS);
   void session.needTopicsOf(

@@ -10,6 +10,7 @@ import { t } from "../lib/words.js";
 import { topicTerms } from "../selectors/narrow.js";
 import { topicItems } from "../selectors/sidebar_items.js";
 import { plainTopicName, topicName } from "../selectors/title.js";
+import { hasTopics } from "../store/channels.js";
 import { createLoad } from "./load_state.js";
 import { showTopicMenu } from "./on_demand.js";
 import { bindListKeys, filterInput } from "./overview_parts.js";
@@ -74,7 +75,7 @@ export function createTopics(app, streamId) {
         store.on("topics");
         store.on("unread");
         store.on("userTopics");
-        if (!store.topics.has(streamId) && load.state.peek().kind === "ready") untracked(() => void load.start());
+        if (!hasTopics(store, streamId) && load.state.peek().kind === "ready") untracked(() => void load.start());
         const words = text.value.toLowerCase().split(/\s+/).filter(Boolean);
         const { items } = topicItems(store, streamId, null, true);
         const found = items.filter(({ name }) => words.every((word) => name.toLowerCase().includes(word)));
