@@ -282,6 +282,9 @@ export function createTimeline(app, terms) {
     };
     addEventListener("resize", fit);
     onEnd(() => removeEventListener("resize", fit));
+    // What arrives below a dialog is seen once that is closed. The event does not bubble.
+    document.addEventListener("close", afterScroll, true);
+    onEnd(() => document.removeEventListener("close", afterScroll, true));
     effect(() => {
       model.epoch = store.on("rows") + store.on("realm");
       range.version.value;
