@@ -1,7 +1,7 @@
-/** Reading: what counts as seen; in a headless browser against the real server. */
+/** Reading: what counts as seen, and what is hidden; in a headless browser against the real server. */
 
 import { describe, it } from "node:test";
-import { setUp, until, untilText } from "./harness.js";
+import { click, setUp, until, untilAllEqual, untilText } from "./harness.js";
 
 const bench = setUp();
 const { as, at, go } = bench;
@@ -17,5 +17,21 @@ describe("a message that arrives below a dialog", () => {
     await untilText(ada, ".message-row[data-unread]", "Below the dialog");
     await ada.keyboard.press("Escape");
     await until(ada, () => !document.querySelector("dialog") && !document.querySelector("[data-unread]"));
+  });
+});
+
+describe("what someone writes whom the user has muted", () => {
+  it("is neither shown nor said, and who wrote it is not named, until the user asks", async () => {
+    const id = await bench.server.person("Zed");
+    await bench.server.channel("general", ["Zed"]);
+    const ada = await as("Ada", await at("general", "muted"));
+    await bench.server.call("Ada", "POST", `/users/me/muted_users/${id}`);
+    await bench.server.send("Zed", "general", "muted", "A rude word");
+    await bench.server.send("Bob", "general", "muted", "A kind word");
+    const untilNamed = (...names) => untilAllEqual(ada, ".message-row", (rows) => rows.map((row) => row.getAttribute("aria-label").split(",")[0]), names);
+    await untilNamed("A message from someone you muted.", "Bob");
+    await untilAllEqual(ada, "[role=status] > p", (lines) => lines.map(({ textContent }) => textContent), ["Bob: A kind word"]);
+    await click(ada, "[data-action=reveal]");
+    await untilNamed("Zed", "Bob");
   });
 });

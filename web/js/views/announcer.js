@@ -16,8 +16,8 @@ export function createAnnouncer(app) {
   const element = h("div", { class: "visually-hidden", role: "status", "aria-live": "polite" });
   const { store, session } = app;
   session.onMessage((message) => {
-    if (message.sender_id === store.selfId || !app.timeline?.conversation || app.timeline.conversation !== conversationKey(store, message))
-      return;
+    if (message.sender_id === store.selfId || store.mutedUsers.has(message.sender_id)) return;
+    if (!app.timeline?.conversation || app.timeline.conversation !== conversationKey(store, message)) return;
     // A message that follows at once does not take the place of one that has not been said yet.
     element.append(h("p", null, `${userOf(store, message.sender_id).full_name}: ${textOf(message.content)}`));
     if (element.childElementCount > KEPT) element.firstElementChild?.remove();

@@ -70,7 +70,7 @@ export function messageRow(app, row, match) {
         ...(message.sender_id === store.selfId ? { own: "" } : {}),
         ...(flags.includes("collapsed") ? { collapsed: "" } : {}),
       },
-      "aria-label": `${name}, ${clockTime(message.timestamp, is24)}`,
+      "aria-label": row.isHidden ? hiddenText() : `${name}, ${clockTime(message.timestamp, is24)}`,
     },
     row.day && h("div", { class: "message-row__day" }, h("span", null, row.day)),
     row.change && h("div", { class: "message-row__day" }, h("span", null, changeText(store, row))),
@@ -293,13 +293,15 @@ function marks(message) {
 /** @param {HTMLElement} text */
 const bareBody = (text) => h("div", { class: "message-row__main" }, h("div", { class: "message-row__gutter" }), text);
 
+const hiddenText = () => t("A message from someone you muted.");
+
 /** @param {Message} message */
 function hiddenBody(message) {
   return bareBody(
     h(
       "p",
       { class: "message-row__hidden" },
-      t("A message from someone you muted."),
+      hiddenText(),
       " ",
       h("button", { type: "button", class: "link", dataset: { action: "reveal", id: String(message.id) } }, t("Show the message")),
     ),
