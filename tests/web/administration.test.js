@@ -6,6 +6,7 @@ import { callLink } from "../../web/js/lib/text_edits.js";
 import { localeFor } from "../../web/js/lib/words.js";
 import { memberChoices } from "../../web/js/selectors/choices.js";
 import { groupRights } from "../../web/js/selectors/group_settings.js";
+import { choicesInOrder } from "../../web/js/selectors/profile_fields.js";
 import { mayResetPassword } from "../../web/js/selectors/roles.js";
 import { zoneAction } from "../../web/js/selectors/time_zone.js";
 import { eventName, shortNameFor, webhookUrl } from "../../web/js/selectors/webhooks.js";
@@ -90,6 +91,14 @@ describe("a group", () => {
     const { store } = storeOf(1);
     assert.deepEqual(memberChoices(store, "edi", []).map(({ label, detail }) => [label, detail]), [["Edith", ""], ["editors", "Group, 1 member"], ["#editing", "Channel, 3 members"]]);
     assert.deepEqual(memberChoices(store, "edi", [4], false).map(({ label }) => label), ["#editing"]);
+  });
+});
+
+describe("a profile field", () => {
+  it("has its choices in the order that was chosen, whatever their keys", () => {
+    const field_data = JSON.stringify({ 0: { text: "Soup", order: "2" }, 1: { text: "Salad", order: "1" }, 12: { text: "Cake", order: "10" } });
+    assert.deepEqual(choicesInOrder({ field_data }).map(([key, { text }]) => [key, text]), [["1", "Salad"], ["0", "Soup"], ["12", "Cake"]]);
+    assert.deepEqual([choicesInOrder({ field_data: "" }), choicesInOrder(null)], [[], []]);
   });
 });
 

@@ -9,6 +9,7 @@ import { upload } from "../api/upload.js";
 import { h, iconButton } from "../lib/dom.js";
 import { asObject, parseJson } from "../lib/parse.js";
 import { t } from "../lib/words.js";
+import { choicesInOrder } from "../selectors/profile_fields.js";
 import { may } from "../store/lists.js";
 import { failures } from "../store/notices.js";
 import { checkbox, field, form, lineForm, live, orderedRows, row, rowButton, rows, submit, submitButton } from "./form_parts.js";
@@ -106,8 +107,8 @@ function showFieldDialog({ store, session }, definition) {
   const hint = h("input", { type: "text", maxlength: 80, value: definition?.hint ?? "" });
   const choices = h("textarea", {
     rows: 4,
-    value: Object.values(data)
-      .map(({ text }) => text)
+    value: choicesInOrder(definition)
+      .map(([, { text }]) => text)
       .join("\n"),
   });
   const accounts = /** @type {[string, string][]} */ (

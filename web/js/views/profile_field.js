@@ -4,9 +4,10 @@
  */
 
 import { h } from "../lib/dom.js";
-import { asList, asObject, parseJson } from "../lib/parse.js";
+import { asList, parseJson } from "../lib/parse.js";
 import { distinct } from "../lib/signal.js";
 import { t } from "../lib/words.js";
+import { choicesInOrder } from "../selectors/profile_fields.js";
 import { failures } from "../store/notices.js";
 import { field, followChanges, live } from "./form_parts.js";
 import { select } from "./parts.js";
@@ -33,8 +34,7 @@ export function profileField(app, definition, current, save, { disabled = false 
       return h("div", { class: "field" }, h("span", { class: "field__label" }, label), people.element);
     });
   if (type === KINDS.choice) {
-    const choices = Object.entries(asObject(parseJson(definition.field_data))).sort(([, one], [, other]) => one.order - other.order);
-    const options = choices.map(([key, { text }]) => /** @type {[string, string]} */ ([key, text]));
+    const options = choicesInOrder(definition).map(([key, { text }]) => /** @type {[string, string]} */ ([key, text]));
     return live(() => field(label, select([["", "—"], ...options], value.value, save, { disabled }), hint));
   }
   const control =
