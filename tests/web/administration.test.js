@@ -6,7 +6,7 @@ import { callLink } from "../../web/js/lib/text_edits.js";
 import { localeFor } from "../../web/js/lib/words.js";
 import { memberChoices } from "../../web/js/selectors/choices.js";
 import { groupRights } from "../../web/js/selectors/group_settings.js";
-import { choicesInOrder } from "../../web/js/selectors/profile_fields.js";
+import { accountUrl, choicesInOrder } from "../../web/js/selectors/profile_fields.js";
 import { mayResetPassword } from "../../web/js/selectors/roles.js";
 import { zoneAction } from "../../web/js/selectors/time_zone.js";
 import { eventName, shortNameFor, webhookUrl } from "../../web/js/selectors/webhooks.js";
@@ -99,6 +99,14 @@ describe("a profile field", () => {
     const field_data = JSON.stringify({ 0: { text: "Soup", order: "2" }, 1: { text: "Salad", order: "1" }, 12: { text: "Cake", order: "10" } });
     assert.deepEqual(choicesInOrder({ field_data }).map(([key, { text }]) => [key, text]), [["1", "Salad"], ["0", "Soup"], ["12", "Cake"]]);
     assert.deepEqual([choicesInOrder({ field_data: "" }), choicesInOrder(null)], [[], []]);
+  });
+
+  it("for accounts on another site has their addresses", () => {
+    const store = storeWith({ realm_default_external_accounts: { github: { url_pattern: "https://github.com/%(username)s" } } });
+    const url = (data) => accountUrl(store, { field_data: JSON.stringify(data) }, "a$&b");
+    assert.equal(url({ subtype: "github" }), "https://github.com/a$&b");
+    assert.equal(url({ subtype: "custom", url_pattern: "https://example.com/~%(username)s/" }), "https://example.com/~a$&b/");
+    assert.deepEqual([url({ subtype: "gone" }), url(null)], ["", ""]);
   });
 });
 

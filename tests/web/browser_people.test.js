@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { choose, chooseFrom, click, clickButton, clickText, countOf, eventually, fillIn, onElement, onElements, onField, ROOT, setUp, typeInto, until, untilAllEqual, untilEqual, untilText, untilToast } from "./harness.js";
+import { choose, chooseFrom, click, clickButton, clickText, countOf, eventually, fillIn, onElement, onElements, onField, ROOT, setUp, typeInto, until, untilAllEqual, untilEqual, untilFocus, untilText, untilToast } from "./harness.js";
 
 const bench = setUp();
 const { as, at, go } = bench;
@@ -72,6 +72,23 @@ describe("accounts", () => {
     await Promise.all([page.waitForNavigation(), page.keyboard.press("Enter")]);
     const { user_id: eva } = await userNamed("Eva");
     await eventually(async () => assert.deepEqual((await bench.server.call("Ada", "GET", `/user_groups/${id}/members`)).members, [eva]));
+  });
+});
+
+describe("the card of a person", () => {
+  it("has the profile fields that are for cards, with links to accounts elsewhere", async () => {
+    const field = (params) => bench.server.call("Ada", "POST", "/realm/profile_fields", params);
+    const account = JSON.stringify({ subtype: "custom", url_pattern: "https://code.example/%(username)s" });
+    const { id: code } = await field({ name: "Code", field_type: 7, field_data: account, display_in_profile_summary: true });
+    const { id: desk } = await field({ name: "Desk", field_type: 1 });
+    await bench.server.call("Cleo", "PATCH", "/users/me/profile_data", { data: [{ id: code, value: "cleo" }, { id: desk, value: "by the door" }] });
+    const bob = await as("Bob");
+    await clickButton(bob, "Card of Cleo");
+    const lines = (list) => [...list.children].map((line) => line.querySelector("a")?.href ?? line.textContent);
+    await untilEqual(bob, ".card dl", lines, ["Code", "https://code.example/cleo"]);
+    await untilFocus(bob, ".card .menu button");
+    await clickText(bob, ".card button", "Profile");
+    await untilEqual(bob, "dialog dl", (list) => [...list.children].slice(0, 4).map((line) => line.textContent), ["Code", "cleo", "Desk", "by the door"]);
   });
 });
 

@@ -1,5 +1,5 @@
 /**
- * Profile fields. Pure.
+ * Profile fields: their choices, and the addresses of accounts on other sites. Pure.
  * @module
  */
 
@@ -10,3 +10,11 @@ import { asObject, parseJson } from "../lib/parse.js";
 /** The choices of a field in their order, by key. @param {ProfileField | null} definition @returns {[string, { text: string, order: string }][]} */
 export const choicesInOrder = (definition) =>
   Object.entries(asObject(parseJson(definition?.field_data))).sort(([, one], [, other]) => one.order - other.order);
+
+/** The address of an account on another site; empty if its field has none. @param {import("../store/store.js").Store} store
+ * @param {ProfileField} definition @param {string} name That of the account. @returns {string} */
+export function accountUrl({ state }, { field_data }, name) {
+  const { subtype, url_pattern } = asObject(parseJson(field_data));
+  const pattern = url_pattern ?? state.realm_default_external_accounts?.[subtype]?.url_pattern ?? "";
+  return pattern.replace("%(username)s", () => name);
+}

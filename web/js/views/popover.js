@@ -73,7 +73,7 @@ export function showPopover(asked, content, { role = "dialog", label, at }) {
   setOpenPopover({ element, opener, close });
   opener.setAttribute("aria-expanded", "true");
   put();
-  const first = element.querySelector("[autofocus], input, textarea, [role=menuitem], button, a");
+  const first = element.querySelector("[autofocus]") ?? element.querySelector("input, textarea, [role=menuitem], button, a");
   (first instanceof HTMLElement ? first : element).focus({ preventScroll: true });
   return close;
 }

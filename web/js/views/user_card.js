@@ -10,6 +10,7 @@ import { effect } from "../lib/signal.js";
 import { relativeTime } from "../lib/time.js";
 import { dayText } from "../lib/time_on_demand.js";
 import { locale, t } from "../lib/words.js";
+import { accountUrl } from "../selectors/profile_fields.js";
 import { mayResetPassword, roleNames } from "../selectors/roles.js";
 import { channelOf, subscribedChannels } from "../store/channels.js";
 import { mentionName, presenceOf, userOf } from "../store/users.js";
@@ -65,6 +66,14 @@ function facts({ store }, user) {
   );
 }
 
+/** What a person has written into profile fields. @param {App} app @param {number} userId @param {boolean} [isCard] Only the fields for cards. */
+const profileLines = (app, userId, isCard = false) =>
+  (app.store.state.custom_profile_fields ?? []).flatMap((definition) => {
+    const data = app.store.users.get(userId)?.profile_data?.[definition.id];
+    if (!data?.value || (isCard && !definition.display_in_profile_summary)) return [];
+    return [h("dt", null, definition.name), h("dd", null, profileValue(app, definition, data))];
+  });
+
 /** @param {App} app @param {number} userId @param {Element} opener */
 export function showUserCard(app, userId, opener) {
   const { store, session } = app;
@@ -73,6 +82,7 @@ export function showUserCard(app, userId, opener) {
   const isVisitorOrSelf = isSelf || store.isVisitor;
   const isMuted = store.mutedUsers.has(userId);
   const mention = `@**${mentionName(store, user)}**`;
+  const fields = profileLines(app, userId, true);
   const button = (
     /** @type {keyof import("../lib/icons.js")["icons"]} */ name,
     /** @type {string} */ label,
@@ -83,6 +93,8 @@ export function showUserCard(app, userId, opener) {
       {
         type: "button",
         class: "menu__item",
+        // Links in profile fields come before the first one.
+        autofocus: true,
         onclick: () => {
           closePopover();
           run();
@@ -98,6 +110,7 @@ export function showUserCard(app, userId, opener) {
       { class: "card" },
       h("div", { class: "card__head" }, avatar(user, 56), h("strong", null, user.full_name)),
       facts(app, user),
+      fields.length > 0 && h("dl", { class: "facts card__facts" }, fields),
       h(
         "div",
         { class: "menu" },
@@ -155,12 +168,6 @@ export function showProfile(app, userId, onClose) {
       onClose,
       class: "dialog--small",
     });
-  const fields = () =>
-    (store.state.custom_profile_fields ?? []).flatMap((definition) => {
-      const data = store.users.get(userId)?.profile_data?.[definition.id];
-      if (!data?.value) return [];
-      return [h("dt", null, definition.name), h("dd", null, profileValue(app, definition, data))];
-    });
   const groups = () =>
     (store.state.realm_user_groups ?? []).filter((group) => !group.is_system_group && !group.deactivated && group.members.includes(userId));
   const ask = async () => (userId === store.selfId ? subscribedChannels(store).map(({ stream_id }) => stream_id) : channelsOf(userId));
@@ -185,7 +192,7 @@ export function showProfile(app, userId, onClose) {
     store.on("groups");
     const shared = groups();
     fill(list, [
-      fields(),
+      profileLines(app, userId),
       user.date_joined && [h("dt", null, t("Joined")), h("dd", null, dayText(user.date_joined))],
       shared.length > 0 && [h("dt", null, t("Groups")), h("dd", null, shared.map(({ name }) => name).join(", "))],
       h("dt", null, t("Channels")),
@@ -228,8 +235,10 @@ export function showProfile(app, userId, onClose) {
 function profileValue(app, definition, data) {
   if (data.rendered_value) return contentElement(app, data.rendered_value, null);
   if (definition.type === 3) return parseJson(definition.field_data)?.[data.value]?.text ?? data.value;
-  if (definition.type === 5)
-    return h("a", { href: /^https?:/.test(data.value) ? data.value : null, target: "_blank", rel: "noopener noreferrer" }, data.value);
+  if (definition.type === 5 || definition.type === 7) {
+    const url = definition.type === 5 ? data.value : accountUrl(app.store, definition, data.value);
+    return h("a", { href: /^https?:/.test(url) ? url : null, target: "_blank", rel: "noopener noreferrer" }, data.value);
+  }
   if (definition.type === 6)
     return asList(parseJson(data.value))
       .map((id) => userOf(app.store, id).full_name)
