@@ -255,6 +255,26 @@ describe("a message from elsewhere", () => {
   });
 });
 
+describe("a message to a channel without topics", () => {
+  it("gets none, and the box has the focus once the channel is chosen", async () => {
+    const subscribers = ["Ada", "Bob"].map((name) => bench.server.accounts[name].user_id);
+    await bench.server.call("Ada", "POST", "/channels/create", { name: "notices", subscribers, topics_policy: "empty_topic_only" });
+    const ada = await as("Ada", "#inbox");
+    await ada.waitForSelector(".inbox__list");
+    await ada.keyboard.press("c");
+    await typeInto(ada, ".composer [aria-label=Topic]", "Not here");
+    await typeInto(ada, ".composer [aria-label=Channel]", "noti");
+    await untilText(ada, ".composer__to .completion__label", "notices");
+    await ada.keyboard.press("Enter");
+    await untilFocus(ada, ".composer .editor__text");
+    await untilEqual(ada, ".composer [aria-label=Topic]", (field) => [field.disabled, field.value, field.placeholder], [true, "", "general chat"]);
+    await ada.keyboard.type("The lift is out of order");
+    await clickButton(ada, "Send");
+    await untilText(ada, ".message-row", "The lift is out of order");
+    await untilEqual(ada, ".header__topic", (topic) => topic.textContent, "general chat");
+  });
+});
+
 describe("words that run from right to left", () => {
   it("stand in their own order, with names and topics", async () => {
     const { id } = await bench.server.send("Bob", "general", "שלום", "مرحبا Bob، كيف الحال.\n\nAnd in English.\n\n* قائمة\n\n> اقتباس");

@@ -8,7 +8,7 @@ import { completionsFor } from "../../web/js/selectors/completions.js";
 import { channelChoices, channelText, topicChoices, userChoices } from "../../web/js/selectors/choices.js";
 import { emojiSections, findEmoji } from "../../web/js/selectors/emoji_choices.js";
 import { ranked } from "../../web/js/selectors/ranking.js";
-import { commandSettings, manyMentioned, needsTopic, placeholderOf, problem, refusal, remark } from "../../web/js/selectors/writing.js";
+import { commandSettings, manyMentioned, mayHaveTopic, needsTopic, placeholderOf, problem, refusal, remark } from "../../web/js/selectors/writing.js";
 import { createComposition } from "../../web/js/store/composition.js";
 import { createDrafts, isSameDestination, moving } from "../../web/js/store/drafts.js";
 import { destinationOf, directKey } from "../../web/js/store/conversations.js";
@@ -48,6 +48,8 @@ describe("writing", () => {
     assert.equal(problem(store, direct(2), { isOver: false, isUploading: true }), "Please wait until the files are uploaded.");
     store.state.realm_topics_policy = "disable_empty_topic";
     assert.deepEqual([topic(10, ""), direct(2)].map((to) => needsTopic(store, to)), [true, true]);
+    store.channels.get(10).topics_policy = "empty_topic_only";
+    assert.deepEqual([10, 11].map((id) => [needsTopic(store, topic(id, "")), mayHaveTopic(store, topic(id, ""))]), [[false, false], [true, true]]);
   });
 
   it("remarks on refusals, on mentions of many and on resolved topics, in this order", () => {

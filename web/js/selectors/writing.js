@@ -38,12 +38,18 @@ export const isComplete = (destination) => destination !== null && destination.t
 /** The channel that is chosen. @param {Destination | null} destination @returns {number | null} */
 export const channelOfDestination = (destination) => (destination?.type === "stream" ? (destination.to[0] ?? null) : null);
 
-/** Whether messages of the chosen channel need a topic. @param {Store} store @param {Destination | null} destination */
-export function needsTopic(store, destination) {
+/** The rule for topics of the chosen channel. @param {Store} store @param {Destination | null} destination */
+function topicsPolicy(store, destination) {
   const id = channelOfDestination(destination);
   const own = id === null ? undefined : channelOf(store, id).topics_policy;
-  return (own === undefined || own === "inherit" ? store.state.realm_topics_policy : own) === "disable_empty_topic";
+  return own === undefined || own === "inherit" ? store.state.realm_topics_policy : own;
 }
+
+/** Whether messages of the chosen channel need a topic. @param {Store} store @param {Destination | null} destination */
+export const needsTopic = (store, destination) => topicsPolicy(store, destination) === "disable_empty_topic";
+
+/** Whether messages of the chosen channel can have a topic. @param {Store} store @param {Destination | null} destination */
+export const mayHaveTopic = (store, destination) => topicsPolicy(store, destination) !== "empty_topic_only";
 
 /** What stands in the empty box. @param {Store} store @param {Destination | null} destination */
 export function placeholderOf(store, destination) {

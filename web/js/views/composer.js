@@ -80,10 +80,9 @@ export function createComposer(app) {
 
   /** Focuses the first field that is to be filled in. @param {Destination} next */
   function focusFirst(next) {
-    const empty = recipients.querySelector("[data-first]");
+    const [empty, topic] = ["[data-first]", "[data-next]:enabled"].map((field) => recipients.querySelector(field));
     if (!writing.isComplete(next) && empty instanceof HTMLElement) empty.focus();
-    else if (next.type === "stream" && next.topic === "" && !composition.isHere())
-      /** @type {HTMLElement | null} */ (recipients.querySelector("[data-next]"))?.focus();
+    else if (next.type === "stream" && next.topic === "" && !composition.isHere() && topic instanceof HTMLElement) topic.focus();
     else editor.focus();
   }
 
@@ -104,7 +103,10 @@ export function createComposer(app) {
       fill(
         recipients,
         destination.type === "stream"
-          ? fields.channelFields(app, destination, change, () => writing.needsTopic(store, composition.destination))
+          ? fields.channelFields(app, destination, change, {
+              needsTopic: () => writing.needsTopic(store, composition.destination),
+              mayHaveTopic: () => writing.mayHaveTopic(store, composition.destination),
+            })
           : fields.peopleField(app, destination, change),
         iconButton("close", t("Close"), { onclick: close }),
       );

@@ -266,7 +266,11 @@ export function topicChooser({ store, session }, { value, streamId, onChange, pl
     const id = streamId();
     if (id !== null) void session.needTopics(id)?.then(picker.refresh);
   });
-  return { ...picker, value: () => topic };
+  const clear = () => {
+    picker.input.value = "";
+    change("");
+  };
+  return { ...picker, value: () => topic, clear };
 }
 
 /** A picker with its label. @param {string} label @param {{ element: HTMLElement, input: HTMLInputElement }} picker */

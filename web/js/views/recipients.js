@@ -13,25 +13,27 @@ import { channelChooser, topicChooser, userPicker } from "./pickers.js";
 /** @typedef {import("../store/outbox.js").Destination} Destination */
 /** @typedef {(changes: Partial<Destination>) => void} Change */
 
-/** @param {App} app @param {Destination} destination @param {Change} change @param {() => boolean} needsTopic */
-export function channelFields(app, destination, change, needsTopic) {
-  const placeholder = () => (needsTopic() ? t("Topic") : t("Topic (or none: {topic})", { topic: topicName(app.store, "") }));
+/** @param {App} app @param {Destination} destination @param {Change} change
+ * @param {{ needsTopic: () => boolean, mayHaveTopic: () => boolean }} rules Those of the channel that is chosen. */
+export function channelFields(app, destination, change, { needsTopic, mayHaveTopic }) {
+  const none = topicName(app.store, "");
   const channel = channelChooser(app, {
     chosen: destination.to[0] ?? null,
     onChange(id) {
       change({ to: [id] });
-      topic.input.placeholder = placeholder();
-      topic.input.focus();
+      if (!mayHaveTopic()) topic.clear();
+      followRules();
+      (topic.input.disabled ? app.composer.editor : topic.input).focus();
     },
   });
   channel.input.dataset.first = "";
-  const topic = topicChooser(app, {
-    value: destination.topic,
-    streamId: channel.id,
-    onChange: (name) => change({ topic: name }),
-    placeholder: placeholder(),
-  });
+  const topic = topicChooser(app, { value: destination.topic, streamId: channel.id, onChange: (name) => change({ topic: name }) });
   topic.input.dataset.next = "";
+  function followRules() {
+    topic.input.disabled = !mayHaveTopic();
+    topic.input.placeholder = !mayHaveTopic() ? none : needsTopic() ? t("Topic") : t("Topic (or none: {topic})", { topic: none });
+  }
+  followRules();
   return [channel.element, h("span", { "aria-hidden": "true" }, "›"), topic.element];
 }
 
