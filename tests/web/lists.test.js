@@ -202,6 +202,9 @@ describe("overviews", () => {
     assert.deepEqual(shown(), [["Direct messages", 1, "Bob"], ["design", 1, "blue"], ["general", 2, "soup"]]);
     assert.deepEqual(shown({ filter: "gen SOU" }), [["general", 2, "soup"]]);
     assert.deepEqual(shown({ topics: "followed" }), [["Direct messages", 1, "Bob"]]);
+    addUnread(store, topicKey(11, ""), inTopic(9, 11, ""), []);
+    assert.deepEqual(shown({ filter: "general chat" }), [["design", 1, "general chat"]]);
+    removeUnread(store, [9]);
     assert.deepEqual(shown({ folded: new Set(["dm"]) })[0], ["Direct messages", 1]);
     assert.deepEqual([unreadOfChannel(store, 10), unreadOfChannel(store, 1)], [[1, 2], []]);
   });

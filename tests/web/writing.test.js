@@ -493,6 +493,16 @@ describe("edits of a text", () => {
   });
 });
 
+describe("a link to a topic", () => {
+  it("is completed by what the topic is called that has no name", () => {
+    const store = storeWith();
+    store.topics.set(10, [{ name: "", max_id: 3 }, { name: "soup", max_id: 1 }]);
+    const found = (query) => completionsFor(store, { kind: "topic", start: 0, query, channel: "general" }, { isChannel: true, channel: 10, emoji: [] }).map(({ label, detail }) => [label, detail]);
+    assert.deepEqual(found("general ch"), [["general chat", undefined], ["general ch", "New topic"]]);
+    assert.deepEqual(found("General chat"), [["general chat", undefined]]);
+  });
+});
+
 describe("people to mention", () => {
   it("are those of the channel, then those who wrote here, then those of direct messages, and bots last", () => {
     const names = ["Anna", "Anton", "Antonia", "Andrea", "Andy"];

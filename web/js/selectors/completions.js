@@ -207,8 +207,9 @@ function topics(store, { query, channel: name }, { channel: current }) {
   const channel = name ? channelByName(store, name) : current === null ? undefined : store.channels.get(current);
   if (!channel) return [];
   const known = (store.topics.get(channel.stream_id) ?? []).map((topic) => topic.name);
-  const found = query ? ranked(known, query, (topic) => [topic]) : known;
-  const all = query && !known.some((topic) => topic.toLowerCase() === query.toLowerCase()) ? [...found, query] : found;
+  const nameOf = (/** @type {string} */ topic) => topicName(store, topic);
+  const found = query ? ranked(known, query, (topic) => [nameOf(topic)]) : known;
+  const all = query && !known.some((topic) => nameOf(topic).toLowerCase() === query.toLowerCase()) ? [...found, query] : found;
   return all.slice(0, 15).map((topic) => ({
     kind: "topic",
     channel,

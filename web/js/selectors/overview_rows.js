@@ -11,7 +11,7 @@ import { unreadCount } from "../store/unread.js";
 import { userOf } from "../store/users.js";
 import { conversationTerms, topicTerms } from "./narrow.js";
 import { collator, inboxSections, namesOf } from "./sidebar_items.js";
-import { plainTopicName } from "./title.js";
+import { plainTopicName, topicName } from "./title.js";
 
 /** @typedef {import("../store/store.js").Store} Store */
 /** @typedef {import("../../types/api.js").Term} Term */
@@ -36,7 +36,8 @@ function inboxRow(store, { key, userIds, streamId, topic, isFollowed, isMuted, h
 export function inboxRows(store, { filter, topics, folded }, memo = createMemo()) {
   // Names and pictures.
   const versions = [store.on("users"), store.on("realm")];
-  return inboxSections(store, { filter, topics }).map(({ key, title, channel, count, conversations }) => {
+  const nameOf = (/** @type {string} */ topic) => topicName(store, topic);
+  return inboxSections(store, { filter, topics, nameOf }).map(({ key, title, channel, count, conversations }) => {
     const isFolded = folded.has(key);
     return {
       ...{ key, title, count, isFolded, streamId: channel?.stream_id ?? null, color: channel?.color ?? null },

@@ -121,9 +121,10 @@ export function directItems(store, current, all) {
 /** @typedef {{ key: string, title: string, channel: Channel | null, conversations: InboxItem[], count: number }} InboxSection */
 /** @typedef {{ key: string, topic: string | null, userIds: number[] | null, streamId: number | null, count: number, hasMention: boolean, isFollowed: boolean, isMuted: boolean, newest: number, ids: Set<number> }} InboxItem */
 
-/** Everything unread, by conversation. @param {Store} store @param {{ filter: string, topics: "all" | "unmuted" | "followed" }} options
+/** Everything unread, by conversation. @param {Store} store
+ * @param {{ filter: string, topics: "all" | "unmuted" | "followed", nameOf: (topic: string) => string }} options `nameOf`: what a topic is called.
  * @returns {InboxSection[]} */
-export function inboxSections(store, { filter, topics }) {
+export function inboxSections(store, { filter, topics, nameOf }) {
   const words = filter.toLowerCase().split(/\s+/).filter(Boolean);
   /** @param {() => string} text */
   const fits = (text) => words.length === 0 || words.every((word) => text().toLowerCase().includes(word));
@@ -158,7 +159,7 @@ export function inboxSections(store, { filter, topics }) {
     if (topics === "unmuted" && item.isMuted && !item.hasMention) continue;
     if (topics === "followed" && !item.isFollowed) continue;
     const channel = channelOf(store, item.streamId);
-    if (!fits(() => `${channel.name} ${item.topic}`)) continue;
+    if (!fits(() => `${channel.name} ${nameOf(item.topic)}`)) continue;
     const section = channels.get(item.streamId) ?? {
       key: `channel/${item.streamId}`,
       title: channel.name,

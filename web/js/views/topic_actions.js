@@ -9,6 +9,7 @@ import { t } from "../lib/words.js";
 import { go } from "../platform/router.js";
 import { moveRights } from "../selectors/message_rights.js";
 import { fragmentOf, narrowKey, topicsFragment, topicTerms } from "../selectors/narrow.js";
+import { topicName } from "../selectors/title.js";
 import { mayResolve } from "../selectors/writing.js";
 import { channelOf, FOLLOWED, INHERIT, isTopicMuted, policyOf, toggledMute } from "../store/channels.js";
 import { isResolvedTopic, toggledResolved, topicKey } from "../store/conversations.js";
@@ -101,6 +102,7 @@ export function showTopicMenu(app, streamId, topic, opener, at) {
   const unread = store.unread.get(topicKey(streamId, topic));
   const rights = moveRights(store, streamId);
   const terms = topicTerms(streamId, topic);
+  const name = topicName(store, topic);
   showMenu(
     opener,
     [
@@ -139,7 +141,7 @@ export function showTopicMenu(app, streamId, topic, opener, at) {
             if (
               !(await confirm(
                 t("Delete this topic?"),
-                t("All messages in “{topic}” will be deleted for everyone.", { topic }),
+                t("All messages in “{topic}” will be deleted for everyone.", { topic: name }),
                 t("Delete"),
                 {
                   isDanger: true,
@@ -156,7 +158,7 @@ export function showTopicMenu(app, streamId, topic, opener, at) {
           },
         },
     ],
-    t("Actions on the topic {topic}", { topic }),
+    t("Actions on the topic {topic}", { topic: name }),
     at,
   );
 }

@@ -78,7 +78,7 @@ export function createTopics(app, streamId) {
         if (!hasTopics(store, streamId) && load.state.peek().kind === "ready") untracked(() => void load.start());
         const words = text.value.toLowerCase().split(/\s+/).filter(Boolean);
         const { items } = topicItems(store, streamId, null, true);
-        const found = items.filter(({ name }) => words.every((word) => name.toLowerCase().includes(word)));
+        const found = items.filter(({ name }) => words.every((word) => topicName(store, name).toLowerCase().includes(word)));
         rows.set(found);
         empty.hidden = found.length > 0;
         const otherwise = text.value ? t("No matches.") : t("There are no topics yet.");
