@@ -100,6 +100,15 @@ async function t(text) {
   }
 }
 
+/** The paths of the client. Other pages of this server, such as the documentation, show no messages. */
+const PATHS = ["/", "/login", "/login/", "/accounts/login/", "/desktop_home/"];
+
+/** The open pages of the client, the one that was used last first. */
+async function openPages() {
+  const all = await self.clients.matchAll({ type: "window" });
+  return all.filter(({ url }) => PATHS.includes(new URL(url).pathname));
+}
+
 /** Shows what the server pushed. A push that shows nothing costs the subscription in some browsers, so that what cannot be read is
  * shown as well. A page with the focus shows messages itself. */
 async function showPush(data) {
@@ -113,7 +122,7 @@ async function showPush(data) {
   const title = notice.title ?? (await t("New messages"));
   const shown = await self.registration.getNotifications();
   for (const one of shown) if (close.includes(one.tag)) one.close();
-  const pages = await self.clients.matchAll({ type: "window" });
+  const pages = await openPages();
   if (pages.some((page) => page.focused && page.visibilityState === "visible")) return;
   // A page in the background may have notified of it.
   const isKnown = shown.some((one) => one.tag === tag && id > 0 && one.data?.id >= id);
@@ -163,7 +172,7 @@ self.addEventListener("notificationclick", (event) => {
   event.notification.close();
   const fragment = event.notification.data?.fragment ?? "";
   const show = async () => {
-    const [page] = await self.clients.matchAll({ type: "window" });
+    const [page] = await openPages();
     if (!page) return self.clients.openWindow(`/#${fragment}`);
     page.postMessage({ fragment });
     return page.focus();

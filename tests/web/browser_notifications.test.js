@@ -415,9 +415,14 @@ describe("push notifications", { skip: IS_FIREFOX }, () => {
     others.at(-1).close = ["dm/10"];
     await push(...others.map((one) => JSON.stringify(one)));
     await eventually(async () => assert.deepEqual((await shown()).map(([title]) => title), ["#general > x", "New messages", "Person 1", "Person 2", "Person 3", "Person 4"]));
+    // The documentation shows no messages: it neither keeps pushes from being shown, nor is it what they lead to.
+    const pages = () => worker.evaluate(async () => [(await self.clients.matchAll({ type: "window" })).length, (await self.openPages()).length]);
+    await page.goto(`${bench.server.url}/help/`);
+    await eventually(async () => assert.deepEqual(await pages(), [1, 0]));
     // The page closes what is shown once it has the focus.
     await page.goto(`${bench.server.url}/#inbox`);
     await page.waitForSelector(".app");
+    await eventually(async () => assert.deepEqual(await pages(), [1, 1]));
     await page.bringToFront();
     await eventually(async () => assert.deepEqual(await shown(), []));
     // A push that cannot be read has a text in the language of the page, whose words are kept.
