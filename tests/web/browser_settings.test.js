@@ -351,6 +351,19 @@ describe("channels", () => {
     await until(bob, () => !document.querySelector(".sidebar").textContent.includes("pastry"));
   });
 
+  it("follow the settings of the user until they have their own, which is on or off", async () => {
+    const { stream_id: id } = await bench.server.call("Ada", "GET", "/get_stream_id", { stream: "design" });
+    const ada = await as("Ada", `#channels/${id}/design/personal`);
+    const untilOffered = (...texts) => eventually(async () => assert.deepEqual(await onField(ada, "Sounds", (control) => [...control.options].map((option) => option.text)), texts));
+    await untilOffered("Same as your settings", "On", "Off");
+    const sounds = async () => (await fetched("Ada", "subscription")).subscriptions.find((one) => one.stream_id === id).audible_notifications;
+    for (const value of [false, true]) {
+      await choose(ada, "Sounds", value);
+      await eventually(async () => assert.equal(await sounds(), value));
+      await untilOffered("On", "Off");
+    }
+  });
+
   it("are not left by mistake if one cannot return alone", async () => {
     await bench.server.call("Bob", "POST", "/users/me/subscriptions", { subscriptions: [{ name: "vault" }], invite_only: true });
     const bob = await as("Bob", "#channels/subscribed");

@@ -249,7 +249,8 @@ function personal({ app, id, channel }) {
 function triState(label, value, change) {
   /** @type {[string, string][]} */
   const options = [
-    ["null", t("Same as your settings")],
+    // The interface has no way back to that.
+    ...(typeof value === "boolean" ? [] : /** @type {[string, string][]} */ ([["null", t("Same as your settings")]])),
     ["true", t("On")],
     ["false", t("Off")],
   ];
