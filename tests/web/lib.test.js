@@ -1,4 +1,4 @@
-/** Effects, times and zoom. No server, no browser. */
+/** Effects, times, zoom and sound. No server, no browser. */
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
@@ -6,6 +6,7 @@ import { effect, flush, signal } from "../../web/js/lib/signal.js";
 import { relativeTime } from "../../web/js/lib/time.js";
 import { setLocale } from "../../web/js/lib/words.js";
 import { clamped, moved, pinch, WHOLE, zoomed } from "../../web/js/lib/zoom.js";
+import { playSound } from "../../web/js/platform/sound.js";
 
 describe("effects in a flood of changes", () => {
   it("leave as much time to the user as they take, and one after a pause is not held up", () => {
@@ -80,5 +81,34 @@ describe("a picture", () => {
     assert.deepEqual(clamped({ scale: 1.01, x: 10, y: 5 }, picture, stage), WHOLE);
     assert.deepEqual(moved({ scale: 2, x: 1, y: 1 }, 4, -1), { scale: 2, x: 5, y: 0 });
     assert.deepEqual(pinch({ x: 0, y: 0 }, { x: 6, y: 8 }), { x: 3, y: 4, space: 10 });
+  });
+});
+
+describe("the sound of notifications", () => {
+  it("is played once for messages that come at once, and again once it has ended", () => {
+    const tones = [];
+    let [now, resumed] = [0, 0];
+    const node = () => ({ gain: { setValueAtTime() {}, exponentialRampToValueAtTime() {} }, frequency: {}, connect: () => ({ connect() {} }) });
+    globalThis.AudioContext = class {
+      get currentTime() {
+        return now;
+      }
+      resume = async () => {
+        resumed += 1;
+      };
+      createGain = node;
+      createOscillator = () => ({ ...node(), start: (at) => tones.push(at), stop() {} });
+    };
+    const played = (count) => {
+      for (let at = 0; at < count; at++) playSound();
+      return tones.splice(0).length;
+    };
+    assert.deepEqual([played(30), played(1)], [2, 0]);
+    assert.equal(resumed, 30, "without an input of the user, the clock does not run");
+    now = 0.2;
+    assert.equal(played(1), 0);
+    now = 0.5;
+    assert.equal(played(2), 2);
+    delete globalThis.AudioContext;
   });
 });
