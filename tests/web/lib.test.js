@@ -1,8 +1,9 @@
-/** Effects, times, zoom and sound. No server, no browser. */
+/** Effects, storage, times, zoom and sound. No server, no browser. */
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { effect, flush, signal } from "../../web/js/lib/signal.js";
+import { keptSet } from "../../web/js/lib/storage.js";
 import { relativeTime } from "../../web/js/lib/time.js";
 import { setLocale } from "../../web/js/lib/words.js";
 import { clamped, moved, pinch, WHOLE, zoomed } from "../../web/js/lib/zoom.js";
@@ -53,6 +54,20 @@ describe("effects in a flood of changes", () => {
       Object.assign(globalThis, { requestAnimationFrame, setTimeout });
       performance.now = now;
     }
+  });
+});
+
+describe("words that the user chooses one by one", () => {
+  it("are those of all tabs, each as the tab showed it in which it was changed last", () => {
+    const [one, two] = [keptSet("test/folded", ["dm"]), keptSet("test/folded", ["dm"])];
+    const shown = () => [one, two].map(({ words }) => [...words.peek()].toSorted().join());
+    one.toggle("pinned");
+    two.toggle("other");
+    assert.deepEqual(shown(), ["dm,pinned", "dm,other,pinned"]);
+    two.toggle("dm");
+    // The first tab still shows it as chosen.
+    one.toggle("dm");
+    assert.deepEqual([...shown(), [...keptSet("test/folded").words.peek()].toSorted().join()], ["other,pinned", "other,pinned", "other,pinned"]);
   });
 });
 

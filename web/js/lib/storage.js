@@ -44,13 +44,14 @@ export function keep(name, text) {
 
 /** A set of words that the user chooses one by one. @param {string} name @param {string[]} [first] What is in it at first. */
 export function keptSet(name, first = []) {
-  const words = signal(/** @type {Set<string>} */ (new Set(asList(parseJson(kept(name)) ?? first))));
+  const read = () => /** @type {Set<string>} */ (new Set(asList(parseJson(kept(name)) ?? first)));
+  const words = signal(read());
   return {
     words,
-    /** Adds a word, or takes it out. @param {string} word */
+    /** Adds a word, or takes it out. Other words are as another tab has left them. @param {string} word */
     toggle(word) {
-      const next = new Set(words.peek());
-      if (!next.delete(word)) next.add(word);
+      const next = read();
+      next[words.peek().has(word) ? "delete" : "add"](word);
       keep(name, JSON.stringify([...next]));
       words.value = next;
     },

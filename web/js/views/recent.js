@@ -126,15 +126,8 @@ const orderSelect = (order) =>
 /** @param {ReturnType<typeof keptSet>} only */
 const toggles = (only) =>
   recentChoices().map(([key, label]) => {
-    const toggle = button(
-      label,
-      () => {
-        only.toggle(key);
-        toggle.setAttribute("aria-pressed", String(only.words.peek().has(key)));
-      },
-      "small",
-      { dataset: { only: key }, "aria-pressed": String(only.words.peek().has(key)) },
-    );
+    const toggle = button(label, () => only.toggle(key), "small", { dataset: { only: key } });
+    effect(() => toggle.setAttribute("aria-pressed", String(only.words.value.has(key))));
     return toggle;
   });
 
