@@ -1,7 +1,7 @@
-/** Reading: what counts as seen, and what is hidden; in a headless browser against the real server. */
+/** Reading: what counts as seen, what is hidden, and what is said; in a headless browser against the real server. */
 
 import { describe, it } from "node:test";
-import { click, setUp, until, untilAllEqual, untilText } from "./harness.js";
+import { click, pressOn, setUp, until, untilAllEqual, untilEqual, untilFocus, untilText } from "./harness.js";
 
 const bench = setUp();
 const { as, at, go } = bench;
@@ -33,5 +33,16 @@ describe("what someone writes whom the user has muted", () => {
     await untilAllEqual(ada, "[role=status] > p", (lines) => lines.map(({ textContent }) => textContent), ["Bob: A kind word"]);
     await click(ada, "[data-action=reveal]");
     await untilNamed("Zed", "Bob");
+  });
+});
+
+describe("the row of a message", () => {
+  it("says what a poll asks, and gets the focus from the button that shows all of a long message", async () => {
+    const { id: poll } = await bench.server.send("Bob", "general", "rows", "/poll Lunch?\nSoup\nSalad");
+    const { id: long } = await bench.server.send("Bob", "general", "rows", "long\n\n".repeat(400));
+    const ada = await as("Ada", await at("general", "rows"));
+    await untilEqual(ada, `[data-id="${poll}"]`, (row) => /^Lunch\?.*Soup.*Salad/s.test(document.getElementById(row.getAttribute("aria-describedby")).textContent), true);
+    await pressOn(ada, `[data-id="${long}"] .content__more`, "Enter");
+    await untilFocus(ada, `[data-id="${long}"].is-expanded`);
   });
 });

@@ -90,7 +90,12 @@ export function attachActions(app, timeline) {
       event.preventDefault();
       showLightbox(app, control, message);
     },
-    expand: (_, control) => control.closest(".message-row")?.classList.add("is-expanded"),
+    expand: (_, __, { id }) => {
+      const row = timeline.rowOf(id);
+      row?.classList.add("is-expanded");
+      // The button has gone.
+      row?.focus({ preventScroll: true });
+    },
   };
   list.addEventListener("click", (event) => {
     const control = closest(event, "[data-action]");

@@ -134,7 +134,7 @@ function changeText(store, { change, message }) {
 
 /** Those who cannot see the row hear its content. @param {Element} row @param {number} id */
 function describe(row, id) {
-  const content = row.querySelector(".content");
+  const content = row.querySelector(".content, .widget");
   if (!content) return;
   content.id = `content-${id}`;
   row.setAttribute("aria-describedby", content.id);

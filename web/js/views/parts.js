@@ -52,7 +52,7 @@ export function countBadge(count, { isMuted = false, hasMention = false } = {}) 
   return h(
     "span",
     { class: "count", dataset: isMuted ? { muted: "" } : {} },
-    hasMention && h("span", { class: "count__mention", "aria-label": t("mentions you") }, "@"),
+    hasMention && h("span", { class: "count__mention", "aria-label": t("mentions you"), role: "img" }, "@"),
     count > 0 && h("span", { "aria-label": t("{count} unread", { count }), role: "img" }, text),
   );
 }
