@@ -314,6 +314,20 @@ describe("push notifications", { skip: IS_FIREFOX }, () => {
     assert.equal(await isSubscribed(), false);
   });
 
+  it("say that their state could not be loaded, and are shown once it is", async () => {
+    const page = await bench.open();
+    page.expected.push(/503/);
+    await page.evaluateOnNewDocument(record, "granted");
+    await enter(page, bench.server, "Ada");
+    let fails = true;
+    await intercept(page, (request) => fails && request.url().endsWith("/json/users/me/web_push") && [503, { result: "error", msg: "Busy" }]);
+    await go(page, "#settings/notifications");
+    await untilText(page, "dialog [role=alert]", "This could not be loaded. Busy");
+    fails = false;
+    await clickText(page, "dialog [role=alert] button", "Try again");
+    await untilText(page, "dialog button", "Turn on push notifications on this device");
+  });
+
   it("say what is in the way", async () => {
     const denied = await open("Cleo", "denied");
     await untilText(denied, "dialog .problem", "This browser blocks notifications of this page.");

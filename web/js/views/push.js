@@ -10,7 +10,8 @@ import { keep, kept } from "../lib/storage.js";
 import { t } from "../lib/words.js";
 import { askPermission } from "../platform/notifications.js";
 import { pushObstacle, subscribePush, unsubscribePush } from "../platform/push.js";
-import { checkbox } from "./form_parts.js";
+import { checkbox, live } from "./form_parts.js";
+import { createLoad } from "./load_state.js";
 import { button } from "./parts.js";
 
 /** @typedef {import("../../types/app.js").App} App */
@@ -62,16 +63,23 @@ export async function endPush(app) {
 /** Turns push notifications off on this device. @param {App} app */
 const turnOff = (app) => Promise.allSettled([endPush(app), api.unsubscribeWebPush()]);
 
-/** The lines about push notifications on this device. @param {App} app @returns {import("../lib/dom.js").Child} */
-export function pushLines(app) {
+/** The part of the settings about push notifications on this device. @param {App} app */
+export function pushSection(app) {
+  const first = createLoad(app.session, load);
+  if (!pushObstacle() && !state.peek()) {
+    first.watch();
+    void first.start();
+  }
+  return live(() => pushLines(app) ?? first.hint());
+}
+
+/** @param {App} app @returns {import("../lib/dom.js").Child} undefined before the server has answered */
+function pushLines(app) {
   const { session } = app;
   const obstacle = pushObstacle();
   if (obstacle) return h("p", { class: "problem" }, obstacles()[obstacle]);
   const now = state.value;
-  if (!now) {
-    void session.attempt(load());
-    return h("p", { class: "muted" }, t("Loading…"));
-  }
+  if (!now) return undefined;
   if (!now.public_key) return h("p", { class: "problem" }, t("The operator of this server has turned push notifications off."));
   const change = (/** @type {() => Promise<unknown>} */ work) => async () => {
     await session.attempt(work());

@@ -16,7 +16,7 @@ import { field, followChanges, form, live, saving, submitButton } from "./form_p
 import { showPanes } from "./panes.js";
 import { avatar, button } from "./parts.js";
 import { profileField } from "./profile_field.js";
-import { pushLines } from "./push.js";
+import { pushSection } from "./push.js";
 import {
   emailSettings,
   languageSetting,
@@ -64,7 +64,7 @@ export function showSettings(app, parts, onClose) {
           controls(notificationSettings()),
           h("p", null, button(t("Play the sound"), playSound)),
           h("h3", null, t("Push notifications")),
-          live(() => pushLines(app)),
+          pushSection(app),
           controls(pushSettings()),
           live(() => {
             store.on("realm");
