@@ -206,8 +206,10 @@ impl SlackAttachment {
         let title = self.title.clone()?;
         let is_plain = |text: &str| !text.is_empty() && !text.contains(['<', '>', '\n']);
         let link = self.title_link.as_deref().filter(|link| link.contains("://") && !link.contains('|'));
-        let link = link.filter(|link| is_plain(link) && is_plain(&title));
-        Some(link.map_or(title.clone(), |link| format!("<{link}|{title}>")))
+        // Code would end the link.
+        let label = title.replace('`', "");
+        let link = link.filter(|link| is_plain(link) && is_plain(&label));
+        Some(link.map_or(title, |link| format!("<{link}|{label}>")))
     }
 
     /// True for the preview of a link of the text.

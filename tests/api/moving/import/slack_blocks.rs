@@ -55,7 +55,7 @@ async fn attachments_are_added_to_the_text_of_a_message() {
     let fields =
         json!([{"title": "Branch", "value": "main", "short": true}, {"title": "", "value": "by <@U2>"}]);
     let build = json!([{"title": "Build 7", "text": "passed", "fields": fields}, {"fallback": "deployed"}]);
-    let chart = json!([{"title": "Tides &amp; more", "title_link": "https://boats.example/t",
+    let chart = json!([{"title": "Tides &amp; `more`", "title_link": "https://boats.example/t",
         "image_url": "https://files.slack.com/t.png?t=xoxe-secret"}]);
     // A message that was passed on, and the preview of a link.
     let share =
