@@ -55,6 +55,8 @@ impl Slack<'_> {
             channels.extend(listed.into_iter().map(|channel| (channel, private)));
         }
         let (mut taken, mut folders) = (ChannelNames::default(), HashSet::new());
+        // One channel may be public in a workspace and private in another: two channels here.
+        let mut names = Vec::new();
         for (Listed { row, workspace, .. }, private) in &channels {
             if row.name.trim().is_empty() || !folders.insert((*workspace, fold(&row.name))) {
                 let what = format!("the channel '{}' has no name, or is there twice", row.name);
@@ -62,16 +64,16 @@ impl Slack<'_> {
             }
             let of_several =
                 workspace.rsplit('/').next().filter(|name| !name.is_empty() && workspaces.len() > 1);
-            let wanted = match of_several {
+            let name = match of_several {
                 Some(workspace) => taken.make(&format!("{workspace}: {}", row.name)),
                 None => taken.make(&row.name),
             };
-            self.names.channels.insert(row.id.clone(), wanted);
+            self.names.channels.insert(row.id.clone(), name.clone());
+            names.push(name);
         }
         let mut conversations = Vec::new();
-        for (Listed { row, workspace, folder }, private) in channels {
+        for ((Listed { row, workspace, folder }, private), name) in channels.into_iter().zip(names) {
             let file = path_in(workspace, channels_file(private));
-            let name = self.names.channels.get(&row.id).cloned().unwrap_or_default();
             let line = ChannelLine {
                 name: name.clone(),
                 description: to_markdown(&row.purpose.value.replace('\n', " "), &self.names),

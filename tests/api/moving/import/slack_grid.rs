@@ -74,6 +74,18 @@ async fn workspaces_of_an_organization_become_one_organization() {
     assert_eq!(places, expected);
 }
 
+/// Each workspace decides whether a channel that it shares is private.
+#[test]
+fn a_channel_may_be_public_in_one_workspace_and_private_in_another() {
+    let import = export();
+    let channel = |id: &str, name: &str| json!({"id": id, "name": name, "members": ["U1", "U3"]});
+    import.write("teams/South/channels.json", json!([channel("C4", "general")]).to_string());
+    let private = json!([channel("G1", "secret"), channel("C3", "shared")]);
+    import.write("teams/South/groups.json", private.to_string());
+    let report = import.run(&["--dry-run"]);
+    assert_eq!((&report["channels"], &report["messages"]), (&json!(6), &json!(6)), "{report}");
+}
+
 /// The export of one workspace may have a channel with the name of the folder of workspaces.
 #[test]
 fn a_channel_may_have_the_name_of_the_folder_of_workspaces() {
