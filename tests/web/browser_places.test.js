@@ -255,6 +255,19 @@ describe("a message from elsewhere", () => {
   });
 });
 
+describe("a topic whose last message is deleted", () => {
+  it("leads to the other topics, and not to itself", async () => {
+    const { id } = await bench.server.send("Bob", "general", "lonely", "Soon gone");
+    await bench.server.send("Bob", "general", "busy", "Here to stay");
+    const ada = await as("Ada", await at("general", "lonely"));
+    await untilText(ada, ".message-row", "Soon gone");
+    // The list of topics is there.
+    await untilText(ada, ".sidebar", "busy");
+    await bench.server.call("Ada", "DELETE", `/messages/${id}`);
+    await untilEqual(ada, ".timeline .empty a.button", (link) => link.textContent, "Topics of #general");
+  });
+});
+
 describe("a message to a channel without topics", () => {
   it("gets none, and the box has the focus once the channel is chosen", async () => {
     const subscribers = ["Ada", "Bob"].map((name) => bench.server.accounts[name].user_id);

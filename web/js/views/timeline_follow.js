@@ -9,7 +9,7 @@ import { h } from "../lib/dom.js";
 import { t } from "../lib/words.js";
 import { conversationTerms, matches, topicsFragment, topicTerms } from "../selectors/narrow.js";
 import { plainTopicName, topicName } from "../selectors/title.js";
-import { channelOf } from "../store/channels.js";
+import { channelOf, hasTopics } from "../store/channels.js";
 
 /** @typedef {import("../../types/app.js").App} App */
 /** @typedef {import("../../types/api.js").Term} Term */
@@ -72,7 +72,9 @@ export function createFollowing(app, { terms, kind, range, isOpen }) {
 export function emptyTopic(app, { streamId, topic }) {
   const { store } = app;
   const plain = plainTopicName(store, topic).toLowerCase();
-  const other = store.topics.get(streamId)?.find(({ name }) => plainTopicName(store, name).toLowerCase() === plain);
+  // An outdated list may have this topic itself.
+  const topics = hasTopics(store, streamId) ? store.topics.get(streamId) : [];
+  const other = topics?.find(({ name }) => plainTopicName(store, name).toLowerCase() === plain);
   const terms = other && topicTerms(streamId, other.name);
   return h(
     "div",
