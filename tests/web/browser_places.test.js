@@ -286,6 +286,23 @@ describe("a message to a channel without topics", () => {
     await untilText(ada, ".message-row", "The lift is out of order");
     await untilEqual(ada, ".header__topic", (topic) => topic.textContent, "general chat");
   });
+
+  it("keeps a topic that was written before, to be taken out", async () => {
+    const id = await bench.server.channel("memos", ["Ada"]);
+    const { messages } = await bench.server.call("Ada", "GET", "/messages", { anchor: "newest", num_before: 10, num_after: 0, narrow: [["channel", "memos"]] });
+    for (const message of messages) await bench.server.call("Ada", "DELETE", `/messages/${message.id}`);
+    const ada = await as("Ada", "#inbox");
+    await ada.waitForSelector(".inbox__list");
+    await ada.keyboard.press("c");
+    await typeInto(ada, ".composer [aria-label=Channel]", "memo");
+    await untilText(ada, ".composer__to .completion__label", "memos");
+    await ada.keyboard.press("Enter");
+    await untilFocus(ada, ".composer [aria-label=Topic]");
+    await ada.keyboard.type("Too late");
+    await focusOn(ada, ".composer .editor__text");
+    await bench.server.call("Ada", "PATCH", `/streams/${id}`, { topics_policy: "empty_topic_only" });
+    await untilEqual(ada, ".composer [aria-label=Topic]", (field) => [field.disabled, field.value, field.placeholder], [false, "Too late", "general chat"]);
+  });
 });
 
 describe("words that run from right to left", () => {

@@ -30,7 +30,8 @@ export function channelFields(app, destination, change, { needsTopic, mayHaveTop
   const topic = topicChooser(app, { value: destination.topic, streamId: channel.id, onChange: (name) => change({ topic: name }) });
   topic.input.dataset.next = "";
   function followRules() {
-    topic.input.disabled = !mayHaveTopic();
+    // One that is there, since the rule is newer, can be taken out.
+    topic.input.disabled = !mayHaveTopic() && topic.value() === "";
     topic.input.placeholder = !mayHaveTopic() ? none : needsTopic() ? t("Topic") : t("Topic (or none: {topic})", { topic: none });
   }
   followRules();
