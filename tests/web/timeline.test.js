@@ -57,6 +57,8 @@ describe("a view that was opened before", () => {
     assert.deepEqual([flag("add", "starred"), flag("remove", "starred"), flag("add", "read")], [["is:starred"], ["is:starred"], []]);
     const edit = (...flags) => staleAfter({ type: "update_message", message_id: 7, message_ids: [7], stream_id: 10, content: "x", rendered_content: "x", flags });
     assert.deepEqual([edit("read"), edit("topic_wildcard_mentioned"), edit("has_alert_word")], [[], ["is:mentioned"], ["is:alerted"]]);
+    store.messages.put([{ ...inTopic(7, 10, "soup"), flags: ["mentioned"] }]);
+    assert.deepEqual([edit("read"), edit("read")], [["is:mentioned"], []], "the mention is taken out");
     const policy = (value) => staleAfter({ type: "user_topic", stream_id: 10, topic_name: "soup", visibility_policy: value });
     assert.deepEqual([policy(3), policy(3), policy(1), policy(2)], [["is:followed"], [], ["is:followed", "is:muted", "in:home"], ["is:muted", "in:home"]]);
     const subscription = (event) => staleAfter({ type: "subscription", stream_id: 10, ...event });

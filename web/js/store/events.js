@@ -97,7 +97,8 @@ const messageChanges = {
       for (const range of store.messages.ranges.values()) range.matches.delete(event.message_id);
       const message = store.messages.byId.get(event.message_id);
       if (before && message?.flags.some((flag) => !before.flags.includes(flag))) context.onEdit?.(message);
-      const flags = /** @type {string[]} */ (event.flags ?? []);
+      // An edit may also take a mention out.
+      const flags = /** @type {string[]} */ ([...(before?.flags ?? []), ...(event.flags ?? [])]);
       if (flags.some((flag) => flag.endsWith("mentioned"))) expire(store, "is:mentioned");
       if (flags.includes("has_alert_word")) expire(store, "is:alerted");
     }
