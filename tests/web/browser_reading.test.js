@@ -25,6 +25,9 @@ describe("what someone writes whom the user has muted", () => {
     const id = await bench.server.person("Zed");
     await bench.server.channel("general", ["Zed"]);
     const ada = await as("Ada", await at("general", "muted"));
+    // Only messages of the conversation that is open are said.
+    await untilText(ada, ".header__topic", "muted");
+    await ada.waitForSelector(".timeline");
     await bench.server.call("Ada", "POST", `/users/me/muted_users/${id}`);
     await bench.server.send("Zed", "general", "muted", "A rude word");
     await bench.server.send("Bob", "general", "muted", "A kind word");
