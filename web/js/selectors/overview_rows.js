@@ -88,7 +88,7 @@ function recentRow(store, key, { newest, senders }) {
     isMuted: streamId === null ? others.every((id) => store.mutedUsers.has(id)) : isMutedBy(policy, channelOf(store, streamId)),
     isFollowed: policy === FOLLOWED,
     people: [...senders].map((id) => ({ id, name: userOf(store, id).full_name, picture: userOf(store, id).avatar_url })),
-    time: relativeTime(newest.timestamp, Boolean(store.setting("twenty_four_hour_time"))),
+    time: relativeTime(newest.timestamp, store.is24Hours),
   };
 }
 

@@ -97,6 +97,10 @@ export function createStore() {
     get self() {
       return /** @type {User} */ (store.users.get(store.selfId));
     },
+    /** Whether the user wants times as 14:30, not as 2:30 PM. @returns {boolean} */
+    get is24Hours() {
+      return Boolean(store.setting("twenty_four_hour_time"));
+    },
     /** A setting of the user. @template {keyof import("../../types/api.js").UserSettings} Name @param {Name} name */
     setting: (name) => store.state.user_settings?.[name],
   };

@@ -125,7 +125,6 @@ function newKey(app, onDone) {
 /** @param {App} app @returns {Child[]} */
 export function devices(app) {
   const { store, session } = app;
-  const is24 = Boolean(store.setting("twenty_four_hour_time"));
   const changes = signal(0);
   const show = () => {
     changes.value += 1;
@@ -150,7 +149,7 @@ export function devices(app) {
           title: use,
         }),
     );
-  const time = (/** @type {number} */ seconds) => fullTime(seconds, is24);
+  const time = (/** @type {number} */ seconds) => fullTime(seconds, store.is24Hours);
   const place = later(
     app,
     api.listKeys,

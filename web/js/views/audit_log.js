@@ -39,7 +39,6 @@ const author = ({ actor: name, address }) => (address ? t("by {name} from {addre
 /** @param {App} app @returns {Child[]} */
 export function auditLog(app) {
   const { store } = app;
-  const is24 = Boolean(store.setting("twenty_four_hour_time"));
   const pages = signal(1);
 
   /** The newest entries, of as many pages as are shown, and whether there may be older ones. */
@@ -66,7 +65,7 @@ export function auditLog(app) {
         entries.map((entry) =>
           row(
             `${entry.action.replaceAll("_", " ")}: ${entry.subject}${entry.times > 1 ? ` (×${entry.times})` : ""}`,
-            [fullTime(entry.time, is24), author(entry), change(entry)].filter(Boolean).join(", "),
+            [fullTime(entry.time, store.is24Hours), author(entry), change(entry)].filter(Boolean).join(", "),
           ),
         ),
       ),

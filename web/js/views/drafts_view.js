@@ -90,7 +90,7 @@ export function showDrafts(app, _parts, onClose) {
           };
           session.tell(t("The draft is deleted."), { label: t("Undo"), run: back });
         };
-        const when = relativeTime(timestamp, Boolean(store.setting("twenty_four_hour_time")));
+        const when = relativeTime(timestamp, store.is24Hours);
         return actionRow(
           write,
           rowText(placeName(app, destination), content, when),
@@ -106,9 +106,8 @@ export function showDrafts(app, _parts, onClose) {
 /** @type {import("./overlays.js").ShowOverlay} */
 export function showScheduled(app, _parts, onClose) {
   const { store, session } = app;
-  const is24 = Boolean(store.setting("twenty_four_hour_time"));
   const timeOf = (/** @type {{ scheduled_delivery_timestamp: number }} */ { scheduled_delivery_timestamp }) =>
-    fullTime(scheduled_delivery_timestamp, is24);
+    fullTime(scheduled_delivery_timestamp, store.is24Hours);
 
   /** @param {import("../../types/api.js").ScheduledMessage} message */
   function messageRow(message) {

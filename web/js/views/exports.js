@@ -91,7 +91,7 @@ export function dataExports(app) {
 
 /** @param {App} app @param {import("../../types/api.js").Export} one */
 function exportRow({ store, session }, one) {
-  const time = (/** @type {number} */ seconds) => relativeTime(seconds, Boolean(store.state.user_settings?.twenty_four_hour_time));
+  const time = (/** @type {number} */ seconds) => relativeTime(seconds, store.is24Hours);
   const who = store.users.get(one.acting_user_id)?.full_name ?? "";
   const name = types().find(([type]) => type === one.export_type)?.[1] ?? "";
   const remove = async () => {

@@ -135,8 +135,7 @@ function inviteForm(app, result) {
 /** An invitation that has not been accepted yet. @param {App} app @param {import("../../types/api.js").Invite} invite */
 function openInvite(app, invite) {
   const { store, session } = app;
-  const is24 = Boolean(store.setting("twenty_four_hour_time"));
-  const until = invite.expiry_date ? t("Until {time}", { time: fullTime(invite.expiry_date, is24) }) : t("Does not expire");
+  const until = invite.expiry_date ? t("Until {time}", { time: fullTime(invite.expiry_date, store.is24Hours) }) : t("Does not expire");
   const renew = async () => {
     const reply = await session.attempt(resendInvite(invite.id));
     if (reply) session.tell(`${t("A new link was created. The old one no longer works.")} ${placeOfLinks(app)}`);

@@ -134,7 +134,7 @@ function refine(app, root, message) {
   each("time", (element) => {
     const seconds = Date.parse(element.getAttribute("datetime") ?? "") / 1000;
     if (Number.isNaN(seconds)) return;
-    element.textContent = `🕓 ${fullTime(seconds, store.setting("twenty_four_hour_time"))}`;
+    element.textContent = `🕓 ${fullTime(seconds, store.is24Hours)}`;
     element.title = t("This time is in your own zone.");
   });
   each(".spoiler-block", (element) => refineSpoiler(element));

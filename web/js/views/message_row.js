@@ -42,15 +42,15 @@ export function messageRow(app, row, match) {
   const { message } = row;
   const sender = userOf(store, message.sender_id);
   const name = store.users.has(message.sender_id) ? sender.full_name : message.sender_full_name;
-  const is24 = Boolean(store.setting("twenty_four_hour_time"));
+  const { is24Hours } = store;
   const time = h(
     "a",
     {
       class: "message-row__time",
       href: `#${messageFragment(store, message)}`,
-      title: fullTime(message.timestamp, is24),
+      title: fullTime(message.timestamp, is24Hours),
     },
-    clockTime(message.timestamp, is24),
+    clockTime(message.timestamp, is24Hours),
   );
   const isMe = message.is_me_message === true || message.content.startsWith("<p>/me ");
   const flags = message.flags;
@@ -70,7 +70,7 @@ export function messageRow(app, row, match) {
         ...(message.sender_id === store.selfId ? { own: "" } : {}),
         ...(flags.includes("collapsed") ? { collapsed: "" } : {}),
       },
-      "aria-label": row.isHidden ? hiddenText() : `${name}, ${clockTime(message.timestamp, is24)}`,
+      "aria-label": row.isHidden ? hiddenText() : `${name}, ${clockTime(message.timestamp, is24Hours)}`,
     },
     row.day && h("div", { class: "message-row__day" }, h("span", null, row.day)),
     row.change && h("div", { class: "message-row__day" }, h("span", null, changeText(store, row))),

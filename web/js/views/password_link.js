@@ -32,7 +32,7 @@ export async function showPasswordLink(app, user) {
   if (!(await confirm(t("A new password for {name}?", { name }), words, t("Create a link")))) return;
   const reply = await session.attempt(createPasswordLink(user.user_id));
   if (!reply) return;
-  const until = fullTime(reply.expiry_date, Boolean(store.setting("twenty_four_hour_time")));
+  const until = fullTime(reply.expiry_date, store.is24Hours);
   showDialog(
     t("A new password for {name}", { name }),
     () => [

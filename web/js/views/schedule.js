@@ -33,7 +33,6 @@ function commonTimes() {
 
 /** Asks for a time. @param {App} app @param {string} title @param {(seconds: number) => Promise<unknown>} choose Returns undefined to stay open. @param {HTMLElement} [more] */
 export function chooseTime(app, title, choose, more) {
-  const is24 = Boolean(app.store.setting("twenty_four_hour_time"));
   showDialog(title, (close) => {
     const done = onceAtATime(async (/** @type {Date} */ time) => {
       if ((await choose(Math.floor(time.getTime() / 1000))) !== undefined) close();
@@ -49,7 +48,9 @@ export function chooseTime(app, title, choose, more) {
       h(
         "div",
         { class: "choices" },
-        ...commonTimes().map(([label, time]) => button([label, h("small", null, fullTime(time.getTime() / 1000, is24))], () => done(time))),
+        ...commonTimes().map(([label, time]) =>
+          button([label, h("small", null, fullTime(time.getTime() / 1000, app.store.is24Hours))], () => done(time)),
+        ),
       ),
       form(
         () => done(new Date(input.value)),

@@ -49,7 +49,7 @@ function facts({ store }, user) {
           : presence === "idle"
             ? t("Away")
             : last > 0
-              ? t("Last active {time}", { time: relativeTime(last, Boolean(store.setting("twenty_four_hour_time"))) })
+              ? t("Last active {time}", { time: relativeTime(last, store.is24Hours) })
               : t("Offline");
   const owner = user.bot_owner_id ? userOf(store, user.bot_owner_id).full_name : "";
   return h(
