@@ -10,7 +10,7 @@ import { conversationKey, isResolvedTopic, otherIds, recipientIds } from "../sto
 import { unreadCount } from "../store/unread.js";
 import { userOf } from "../store/users.js";
 import { conversationTerms, topicTerms } from "./narrow.js";
-import { collator, inboxSections, namesOf } from "./sidebar_items.js";
+import { collator, hasWords, inboxSections, namesOf, wordsOf } from "./sidebar_items.js";
 import { plainTopicName, topicName } from "./title.js";
 
 /** @typedef {import("../store/store.js").Store} Store */
@@ -113,7 +113,7 @@ const RECENT_ORDERS = {
 export function recentRows(store, ids, { filter, only, order = "" }, memo = createMemo()) {
   // Names and pictures, and how times are written.
   const versions = [store.on("users"), store.on("realm"), store.on("settings")];
-  const words = filter.toLowerCase().split(/\s+/).filter(Boolean);
+  const words = wordsOf(filter);
   const rows = [...recentConversations(store, ids)].flatMap(([key, conversation]) => {
     const row = memo(key, [...recentInputs(store, key, conversation), ...versions], () => recentRow(store, key, conversation));
     const isOut =
@@ -122,7 +122,7 @@ export function recentRows(store, ids, { filter, only, order = "" }, memo = crea
       (only.has("participated") && !conversation.isMine) ||
       (only.has("followed") && row.streamId !== null && !row.isFollowed) ||
       (row.isMuted && !only.has("muted")) ||
-      (words.length > 0 && !words.every((word) => `${row.channel ?? ""} ${row.name}`.toLowerCase().includes(word)));
+      !hasWords(`${row.channel ?? ""} ${row.name}`, words);
     return isOut ? [] : [row];
   });
   if (order === "oldest") return rows.reverse();

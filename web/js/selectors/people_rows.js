@@ -6,7 +6,7 @@
 import { t } from "../lib/words.js";
 import { presenceOf } from "../store/users.js";
 import { channelOfRoute } from "./narrow.js";
-import { collator } from "./sidebar_items.js";
+import { collator, wordsOf } from "./sidebar_items.js";
 
 /** @typedef {import("../store/store.js").Store} Store */
 /** @typedef {import("../../types/api.js").User} User */
@@ -31,10 +31,10 @@ export function peopleOf(store, route) {
  * @param {Store} store @param {{ filter: string, now: number, here: Set<number> | null }} shown `here`: the people of the view.
  * @returns {{ here: Person[], others: Person[], hidden: number }} `hidden`: how many are left out. */
 export function peopleRows(store, { filter, now, here }) {
-  const words = filter.toLowerCase().split(/\s+/).filter(Boolean);
+  const words = wordsOf(filter);
   /** @param {User} user */
   const fits = ({ full_name }) => {
-    const parts = words.length === 0 ? [] : full_name.toLowerCase().split(/\s+/);
+    const parts = words.length === 0 ? [] : wordsOf(full_name);
     return words.every((word) => parts.some((part) => part.startsWith(word)));
   };
   /** @type {Person[]} */

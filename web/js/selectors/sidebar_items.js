@@ -15,6 +15,12 @@ import { userOf } from "../store/users.js";
 /** Compares names as people sort them. */
 export const collator = new Intl.Collator(undefined, { sensitivity: "base", numeric: true });
 
+/** The words of a filter, in lower case. @param {string} filter @returns {string[]} */
+export const wordsOf = (filter) => filter.toLowerCase().split(/\s+/).filter(Boolean);
+
+/** Whether a text contains each of these words. @param {string} text @param {string[]} words In lower case. */
+export const hasWords = (text, words) => words.every((word) => text.toLowerCase().includes(word));
+
 /** @param {Channel} a @param {Channel} b Muted ones last, then by name. */
 const byMuteAndName = (a, b) => Number(a.is_muted) - Number(b.is_muted) || collator.compare(a.name, b.name);
 
@@ -125,13 +131,11 @@ export function directItems(store, current, all) {
  * @param {{ filter: string, topics: "all" | "unmuted" | "followed", nameOf: (topic: string) => string }} options `nameOf`: what a topic is called.
  * @returns {InboxSection[]} */
 export function inboxSections(store, { filter, topics, nameOf }) {
-  const words = filter.toLowerCase().split(/\s+/).filter(Boolean);
-  /** @param {() => string} text */
-  const fits = (text) => words.length === 0 || words.every((word) => text().toLowerCase().includes(word));
+  const words = wordsOf(filter);
   /** @type {InboxSection[]} */
   const sections = [];
   const directs = unreadDirects(store)
-    .filter(({ userIds }) => fits(() => namesOf(store, userIds)))
+    .filter(({ userIds }) => hasWords(namesOf(store, userIds), words))
     .sort((a, b) => b.newest - a.newest);
   if (directs.length > 0) {
     sections.push({
@@ -159,7 +163,7 @@ export function inboxSections(store, { filter, topics, nameOf }) {
     if (topics === "unmuted" && item.isMuted && !item.hasMention) continue;
     if (topics === "followed" && !item.isFollowed) continue;
     const channel = channelOf(store, item.streamId);
-    if (!fits(() => `${channel.name} ${nameOf(item.topic)}`)) continue;
+    if (!hasWords(`${channel.name} ${nameOf(item.topic)}`, words)) continue;
     const section = channels.get(item.streamId) ?? {
       key: `channel/${item.streamId}`,
       title: channel.name,
