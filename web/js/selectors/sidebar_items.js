@@ -143,17 +143,9 @@ export function inboxSections(store, { filter, topics, nameOf }) {
       title: t("Direct messages"),
       channel: null,
       count: directs.reduce((sum, { ids }) => sum + ids.size, 0),
-      conversations: directs.map(({ key, userIds, ids, newest }) => ({
-        key,
-        topic: null,
-        userIds,
-        streamId: null,
-        count: ids.size,
-        ids,
-        newest,
-        hasMention: false,
-        isFollowed: false,
-        isMuted: false,
+      conversations: directs.map((direct) => ({
+        ...{ ...direct, count: direct.ids.size, topic: null, streamId: null },
+        ...{ hasMention: false, isFollowed: false, isMuted: false },
       })),
     });
   }
@@ -171,18 +163,7 @@ export function inboxSections(store, { filter, topics, nameOf }) {
       conversations: [],
       count: 0,
     };
-    section.conversations.push({
-      key: item.key,
-      topic: item.topic,
-      userIds: null,
-      streamId: item.streamId,
-      count: item.ids.size,
-      ids: item.ids,
-      newest: item.newest,
-      hasMention: item.hasMention,
-      isFollowed: item.isFollowed,
-      isMuted: item.isMuted,
-    });
+    section.conversations.push({ ...item, userIds: null, count: item.ids.size });
     section.count += item.ids.size;
     channels.set(item.streamId, section);
   }
