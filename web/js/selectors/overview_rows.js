@@ -35,7 +35,7 @@ function inboxRow(store, { key, userIds, streamId, topic, isFollowed, isMuted, h
  * @param {Memo<InboxRow>} [memo] Rows that stay the same are the same objects. @returns {InboxSectionRow[]} */
 export function inboxRows(store, { filter, topics, folded }, memo = createMemo()) {
   // Names and pictures.
-  const versions = [store.on("users"), store.on("realm")];
+  const version = store.on("users", "realm");
   const nameOf = (/** @type {string} */ topic) => topicName(store, topic);
   return inboxSections(store, { filter, topics, nameOf }).map(({ key, title, channel, count, conversations }) => {
     const isFolded = folded.has(key);
@@ -45,7 +45,7 @@ export function inboxRows(store, { filter, topics, folded }, memo = createMemo()
       rows: isFolded
         ? []
         : conversations.map((item) => {
-            const inputs = [item.ids, item.isMuted, item.isFollowed, item.hasMention, ...versions];
+            const inputs = [item.ids, item.isMuted, item.isFollowed, item.hasMention, version];
             return memo(item.key, inputs, () => inboxRow(store, item));
           }),
     };
@@ -112,10 +112,10 @@ const RECENT_ORDERS = {
  * @param {Memo<RecentRow>} [memo] Rows that stay the same are the same objects. @returns {RecentRow[]} */
 export function recentRows(store, ids, { filter, only, order = "" }, memo = createMemo()) {
   // Names and pictures, and how times are written.
-  const versions = [store.on("users"), store.on("realm"), store.on("settings")];
+  const version = store.on("users", "realm", "settings");
   const words = wordsOf(filter);
   const rows = [...recentConversations(store, ids)].flatMap(([key, conversation]) => {
-    const row = memo(key, [...recentInputs(store, key, conversation), ...versions], () => recentRow(store, key, conversation));
+    const row = memo(key, [...recentInputs(store, key, conversation), version], () => recentRow(store, key, conversation));
     const isOut =
       (row.streamId === null && !only.has("dm")) ||
       (only.has("unread") && row.unread === 0) ||

@@ -80,8 +80,8 @@ export function createStore() {
     /** @type {Set<number>} */
     starred: new Set(),
     messages: createMessages(),
-    /** @param {Area} area */
-    on: (area) => version(area).value,
+    /** Depends on areas. Returns a number that grows with each change of one of them. @param {Area[]} areas */
+    on: (...areas) => areas.reduce((sum, area) => sum + version(area).value, 0),
     /** @param {Area[]} areas */
     touch: (...areas) => {
       for (const area of areas) {

@@ -110,9 +110,7 @@ export const unreadCount = (store, key) => store.unread.get(key)?.size ?? 0;
  * @template T @param {(store: Store) => T} compute @returns {(store: Store) => T} */
 const derived = (compute) =>
   computedOf((/** @type {Store} */ store) => {
-    store.on("unread");
-    store.on("channels");
-    store.on("userTopics");
+    store.on("unread", "channels", "userTopics");
     return compute(store);
   });
 

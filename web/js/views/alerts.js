@@ -63,7 +63,7 @@ export function startAlerts(app) {
     document.title = title;
   }, TITLE_INTERVAL);
   effect(() => {
-    for (const area of /** @type {const} */ (["unread", "settings", "realm", "channels", "users"])) store.on(area);
+    store.on("unread", "settings", "realm", "channels", "users");
     const count = titleCount(store);
     title = `${count > 0 ? `(${count}) ` : ""}${app.viewName(app.route.value)} - ${store.state.realm_name} - teamchat`;
     showTitle();

@@ -74,7 +74,7 @@ export function auditLog(app) {
     () => {
       pages.value;
       // The log has no events, but most of what it records has.
-      for (const area of /** @type {const} */ (["realm", "users", "groups", "invites"])) store.on(area);
+      store.on("realm", "users", "groups", "invites");
     },
   );
   return [h("p", { class: "muted" }, t("Logins and changes to accounts, keys, permissions and settings, the newest first.")), list];

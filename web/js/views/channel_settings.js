@@ -100,8 +100,7 @@ export function channelSettings(app, body, id, wanted) {
     return channelOf(store, id);
   };
   const mayAdmin = () => {
-    store.on("groups");
-    store.on("users");
+    store.on("groups", "users");
     return mayAdminister(store, channel());
   };
   const change = (/** @type {Record<string, unknown>} */ params) => saving(session, api.updateChannel(id, params));
@@ -305,7 +304,7 @@ function members({ app, id, channel }) {
   };
   /** Reads what the rights of the user depend on, besides the channel, and the names of people. */
   const listen = () => {
-    for (const area of /** @type {const} */ (["groups", "realm", "users"])) store.on(area);
+    store.on("groups", "realm", "users");
   };
   const adding = lineForm(add, h("div", { class: "grow" }, picker.element), submit(t("Add")));
   effect(() => {

@@ -73,8 +73,7 @@ export function dataExports(app) {
       return settingControls(exportConsent(), store.state.user_settings, (params) => session.attempt(updateSettings(params)));
     }),
     live(() => {
-      store.on("realm");
-      store.on("users");
+      store.on("realm", "users");
       const consents = store.state.realm_export_consents;
       if (!consents) return null;
       const people = consents

@@ -45,8 +45,7 @@ export function groupPage(app, id) {
     return groupOf(store, id) ?? group;
   };
   const rights = () => {
-    store.on("realm");
-    store.on("users");
+    store.on("realm", "users");
     return groupRights(store, current());
   };
   const now = { current, rights };

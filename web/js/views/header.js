@@ -56,12 +56,7 @@ export function createHeader(app) {
   let shown = null;
   effect(() => {
     const route = app.route.value;
-    store.on("channels");
-    store.on("users");
-    store.on("presence");
-    store.on("userTopics");
-    store.on("realm");
-    store.on("groups");
+    store.on("channels", "users", "presence", "userTopics", "realm", "groups");
     const next = h("div", { class: "header__title" }, titleParts(route));
     // While the view is the same, its buttons keep the focus, and the menus that they open. They also keep what they do: if one comes or goes,
     // all are new.

@@ -71,7 +71,7 @@ export function createInbox(app) {
     start() {
       bindListKeys(app, element);
       effect(() => {
-        for (const area of /** @type {const} */ (["unread", "channels", "userTopics", "users"])) store.on(area);
+        store.on("unread", "channels", "userTopics", "users");
         const filter = state.filter.value;
         // What is looked for may be in a folded section.
         const folded = filter === "" ? state.folded.words.value : new Set();

@@ -56,8 +56,7 @@ export function showOrganization(app, parts, onClose) {
         title: t("Permissions"),
         render: () => [
           live(() => {
-            store.on("realm");
-            store.on("groups");
+            store.on("realm", "groups");
             return organizationPermissions().map((permission) => {
               if (typeof permission === "string") return h("h3", null, permission);
               const [name, label] = permission;

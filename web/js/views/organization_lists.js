@@ -183,8 +183,7 @@ export function defaultChannels(app) {
   return [
     h("p", { class: "muted" }, t("New people are subscribed to these channels, unless their invitation says otherwise.")),
     live(() => {
-      store.on("realm");
-      store.on("channels");
+      store.on("realm", "channels");
       failures.value;
       const ids = new Set(store.state.realm_default_streams ?? []);
       const channels = [...store.channels.values()]

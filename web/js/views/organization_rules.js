@@ -53,8 +53,7 @@ const noticeSettings = () => [
 export function noticeChannels(app, set) {
   const { store } = app;
   return live(() => {
-    store.on("realm");
-    store.on("channels");
+    store.on("realm", "channels");
     failures.value;
     if (!store.state.is_admin) return null;
     return noticeSettings()

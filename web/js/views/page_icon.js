@@ -23,7 +23,7 @@ export function startIcon({ store }) {
   }, ICON_INTERVAL);
   let shown = "";
   effect(() => {
-    for (const area of /** @type {const} */ (["unread", "settings", "realm", "channels"])) store.on(area);
+    store.on("unread", "settings", "realm", "channels");
     const now = `${titleCount(store)} ${unreadCounts(store).directs > 0} ${store.state.realm_icon_url}`;
     if (now === shown) return;
     shown = now;

@@ -53,13 +53,12 @@ export function createPeople(app) {
   effect(() => {
     const route = app.route.value;
     const streamId = channelOfRoute(route);
-    store.on("subscribers");
-    store.on("channels");
+    store.on("subscribers", "channels");
     app.session.recoveries.value;
     if (streamId !== null && store.channels.has(streamId)) void app.session.needSubscribers(streamId);
   });
   effect(() => {
-    for (const area of /** @type {const} */ (["users", "presence", "status", "settings", "subscribers"])) store.on(area);
+    store.on("users", "presence", "status", "settings", "subscribers");
     minute.value;
     unread.value;
     const own = peopleOf(store, app.route.value);

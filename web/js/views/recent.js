@@ -61,7 +61,7 @@ export function createRecent(app) {
         const { range } = messages;
         range.version.value;
         quarter.value;
-        for (const area of /** @type {const} */ (["unread", "userTopics", "channels"])) store.on(area);
+        store.on("unread", "userTopics", "channels");
         // The queue was lost, or messages have moved here.
         if (range.isStale && load.state.peek().kind === "ready") untracked(() => void load.start());
         const rows = recentRows(store, range.ids, { filter: text.value, only: only.words.value, order: order.value }, memo);

@@ -67,8 +67,7 @@ export function showSettings(app, parts, onClose) {
           pushSection(app),
           controls(pushSettings()),
           live(() => {
-            store.on("realm");
-            store.on("settings");
+            store.on("realm", "settings");
             const values = store.state.user_settings;
             return settingControls(emailSettings(store.state, values), values, set);
           }),

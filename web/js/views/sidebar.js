@@ -100,7 +100,7 @@ function viewColumn(app) {
   const list = viewList(element);
   effect(() => {
     const route = app.route.value;
-    for (const area of /** @type {const} */ (["settings", "drafts", "scheduled", "starred"])) store.on(area);
+    store.on("settings", "drafts", "scheduled", "starred");
     list.set(viewRows(store, { fragment: app.currentFragment(), route, drafts: session.drafts.all().length }));
   });
   return element;
@@ -117,7 +117,7 @@ function directColumn(app, { folded, whole }) {
   const unread = distinct(() => directsSign(store));
   effect(() => {
     const route = app.route.value;
-    for (const area of /** @type {const} */ (["recents", "users", "presence"])) store.on(area);
+    store.on("recents", "users", "presence");
     unread.value;
     const isFolded = folded.value.has("dm");
     head.querySelector("button[data-fold]")?.setAttribute("aria-expanded", String(!isFolded));
@@ -142,8 +142,7 @@ function channelColumn(app, { filter, folded, whole }) {
   const memo = createMemo();
 
   const sections = computed(() => {
-    store.on("channels");
-    store.on("settings");
+    store.on("channels", "settings");
     return channelSections(store, filter.value);
   });
   effect(() => {
@@ -159,7 +158,7 @@ function channelColumn(app, { filter, folded, whole }) {
   });
   effect(() => {
     const route = app.route.value;
-    for (const area of /** @type {const} */ (["channels", "topics", "userTopics", "unread"])) store.on(area);
+    store.on("channels", "topics", "userTopics", "unread");
     const streamId = channelOfRoute(route);
     if (streamId !== null && store.channels.has(streamId)) session.needTopics(streamId);
     topicRowList.set(topicRows(store, route, whole.value.has(`topics/${streamId}`)));

@@ -72,9 +72,7 @@ export function createTopics(app, streamId) {
       load.watch();
       void load.start();
       effect(() => {
-        store.on("topics");
-        store.on("unread");
-        store.on("userTopics");
+        store.on("topics", "unread", "userTopics");
         if (!hasTopics(store, streamId) && load.state.peek().kind === "ready") untracked(() => void load.start());
         const words = wordsOf(text.value);
         const { items } = topicItems(store, streamId, null, true);

@@ -188,8 +188,7 @@ export function showProfile(app, userId, onClose) {
   const list = h("dl", { class: "facts" });
   /** @param {HTMLElement} place Of the channels. */
   const showFacts = (place) => {
-    store.on("users");
-    store.on("groups");
+    store.on("users", "groups");
     const shared = groups();
     fill(list, [
       profileLines(app, userId),
@@ -210,7 +209,7 @@ export function showProfile(app, userId, onClose) {
           { class: "profile" },
           h("img", { class: "avatar", src: ownPath(`/avatar/${userId}/medium`), alt: "", width: 120, height: 120 }),
           live(() => {
-            for (const area of /** @type {const} */ (["users", "presence", "status"])) store.on(area);
+            store.on("users", "presence", "status");
             return facts(app, userOf(store, userId));
           }),
         ),
