@@ -153,9 +153,12 @@ export function requestTerms(terms) {
   });
 }
 
+/** Whether a term names the message at which a narrow opens, and not which messages it has. @param {Term} term */
+export const isPlace = ({ operator }) => operator === "near" || operator === "with";
+
 /** The terms that say which messages a narrow has, without the place in it. @param {Term[]} terms */
 export function ownTerms(terms) {
-  const own = terms.filter(({ operator }) => operator !== "near" && operator !== "with");
+  const own = terms.filter((term) => !isPlace(term));
   return own.length > 0 ? own : terms;
 }
 
@@ -202,7 +205,7 @@ export function messageFragment(store, message) {
 
 /** @param {Term[]} terms @returns {NarrowKind} */
 export function kindOf(terms) {
-  const own = terms.filter(({ operator }) => operator !== "near" && operator !== "with");
+  const own = terms.filter((term) => !isPlace(term));
   const [first, second] = own;
   if (own.some((term) => term.negated)) return { kind: "other" };
   if (own.length === 1 && first.operator === "channel") return { kind: "channel", streamId: Number(first.operand) };

@@ -9,7 +9,7 @@ import { t } from "../lib/words.js";
 import { isDialogOpen } from "../platform/keyboard.js";
 import { fragment, go } from "../platform/router.js";
 import { isTouch } from "../platform/viewport.js";
-import { conversationOfRoute, directSlug, fragmentOf, topicTerms } from "../selectors/narrow.js";
+import { conversationOfRoute, directSlug, fragmentOf, isPlace, topicTerms } from "../selectors/narrow.js";
 import { channelFragment, isKnownRoute, narrowFragment, routeOf, viewName } from "../selectors/routes.js";
 import { isSameDestination } from "../store/drafts.js";
 import { may } from "../store/lists.js";
@@ -305,7 +305,7 @@ function followMoves(app) {
   app.session.onMove((from, to) => {
     const current = app.route.peek();
     if (current.kind !== "narrow" || !isSameDestination(conversationOfRoute(current), from)) return;
-    const place = current.terms.filter(({ operator }) => operator === "near" || operator === "with");
+    const place = current.terms.filter(isPlace);
     app.follow([...topicTerms(to.to[0], to.topic), ...place]);
   });
 }

@@ -9,7 +9,7 @@ import { fill, h, iconButton } from "../lib/dom.js";
 import { t } from "../lib/words.js";
 import { isComposing } from "../platform/keyboard.js";
 import { messageAt } from "../selectors/message_at.js";
-import { requestTerms } from "../selectors/narrow.js";
+import { isPlace, requestTerms } from "../selectors/narrow.js";
 import { suggestions } from "../selectors/search_suggestions.js";
 import { parseSearch, searchProblem, searchText, splitDate, splitSearch, takeTerms, termLabel } from "../selectors/search_terms.js";
 import { choiceText, createChoices } from "./choices.js";
@@ -39,7 +39,7 @@ async function runSearch(app, terms) {
 
 /** The terms of a view, which the box shows. @param {App} app @param {Route} route @returns {Shown} */
 const termsOf = ({ store }, route) => {
-  const terms = route.kind === "narrow" ? route.terms.filter(({ operator }) => operator !== "near" && operator !== "with") : [];
+  const terms = route.kind === "narrow" ? route.terms.filter((term) => !isPlace(term)) : [];
   return takeTerms(store, searchText(store, terms));
 };
 

@@ -7,7 +7,7 @@ import { ApiError } from "../api/client.js";
 import { getMessage } from "../api/endpoints.js";
 import { h } from "../lib/dom.js";
 import { t } from "../lib/words.js";
-import { conversationTerms, matches, topicsFragment, topicTerms } from "../selectors/narrow.js";
+import { conversationTerms, isPlace, matches, topicsFragment, topicTerms } from "../selectors/narrow.js";
 import { plainTopicName, topicName } from "../selectors/title.js";
 import { channelOf, hasTopics } from "../store/channels.js";
 
@@ -43,9 +43,9 @@ export function createFollowing(app, { terms, kind, range, isOpen }) {
     },
     /** A link to a message leads to where the message is now. @returns {Promise<boolean>} */
     async link() {
-      const place = terms.find(({ operator }) => operator === "near" || operator === "with");
+      const place = terms.find(isPlace);
       const id = Number(place?.operand);
-      const isAlone = terms.every(({ operator }) => operator === "near" || operator === "with");
+      const isAlone = terms.every(isPlace);
       const isChannel = kind.kind === "topic" || kind.kind === "channel";
       if (!place || !(isChannel || isAlone) || (isChannel && range.isLoaded && !range.isStale && range.ids.includes(id))) return false;
       try {
