@@ -176,16 +176,19 @@ export function narrowKey(terms) {
 /** @param {Term[]} terms @param {string} operator @returns {any} */
 export const operandOf = (terms, operator) => terms.find((term) => term.operator === operator && !term.negated)?.operand;
 
+/** The narrow of a channel. @param {number} streamId @returns {Term[]} */
+export const channelTerms = (streamId) => [{ operator: "channel", operand: streamId }];
+
 /** The narrow of a topic. @param {number} streamId @param {string} topic @returns {Term[]} */
-export const topicTerms = (streamId, topic) => [
-  { operator: "channel", operand: streamId },
-  { operator: "topic", operand: topic },
-];
+export const topicTerms = (streamId, topic) => [...channelTerms(streamId), { operator: "topic", operand: topic }];
+
+/** The narrow of a direct conversation. @param {number[]} userIds @returns {Term[]} */
+export const directTerms = (userIds) => [{ operator: "dm", operand: userIds }];
 
 /** The narrow of a conversation. @param {Store} store @param {Message} message @returns {Term[]} */
 export function conversationTerms(store, message) {
   if (message.type === "stream") return topicTerms(Number(message.stream_id), message.subject);
-  return [{ operator: "dm", operand: otherIds(store, recipientIds(message)) }];
+  return directTerms(otherIds(store, recipientIds(message)));
 }
 
 /** The narrow that a link to a message leads to. @param {Store} store @param {Message} message @returns {Term[]} */

@@ -9,7 +9,7 @@ import { channelOf, FOLLOWED, INHERIT, isMutedBy } from "../store/channels.js";
 import { conversationKey, isResolvedTopic, otherIds, recipientIds } from "../store/conversations.js";
 import { unreadCount } from "../store/unread.js";
 import { userOf } from "../store/users.js";
-import { conversationTerms, topicTerms } from "./narrow.js";
+import { conversationTerms, directTerms, topicTerms } from "./narrow.js";
 import { collator, hasWords, inboxSections, namesOf, wordsOf } from "./sidebar_items.js";
 import { plainTopicName, topicName } from "./title.js";
 
@@ -23,7 +23,7 @@ import { plainTopicName, topicName } from "./title.js";
 
 /** @param {Store} store @param {import("./sidebar_items.js").InboxItem} item @returns {InboxRow} */
 function inboxRow(store, { key, userIds, streamId, topic, isFollowed, isMuted, hasMention, count }) {
-  const terms = userIds ? [{ operator: "dm", operand: userIds }] : topicTerms(Number(streamId), String(topic));
+  const terms = userIds ? directTerms(userIds) : topicTerms(Number(streamId), String(topic));
   const name = userIds ? namesOf(store, userIds) : plainTopicName(store, String(topic));
   const isResolved = topic !== null && isResolvedTopic(topic);
   const person = userIds?.length === 1 ? userIds[0] : null;

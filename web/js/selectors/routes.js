@@ -7,7 +7,7 @@ import { untracked } from "../lib/signal.js";
 import { t } from "../lib/words.js";
 import { channelOf, topTopic } from "../store/channels.js";
 import { newestUnreadTopics } from "../store/unread.js";
-import { channelOfRoute, fragmentOf, kindOf, parseNarrow, topicsFragment, topicTerms } from "./narrow.js";
+import { channelOfRoute, channelTerms, fragmentOf, kindOf, parseNarrow, topicsFragment, topicTerms } from "./narrow.js";
 import { narrowName } from "./title.js";
 
 /** @typedef {import("../store/store.js").Store} Store */
@@ -62,7 +62,7 @@ export function channelFragment(store, streamId) {
   const view = store.setting("web_channel_default_view");
   if (view === 3) return topicsFragment(store, streamId);
   const top = view === 1 || view === 4 ? topTopic(store, streamId) : undefined;
-  if (top === undefined) return fragmentOf(store, [{ operator: "channel", operand: streamId }]);
+  if (top === undefined) return fragmentOf(store, channelTerms(streamId));
   const unread = view === 4 ? newestUnreadTopics(store).get(streamId)?.topic : undefined;
   return fragmentOf(store, topicTerms(streamId, unread ?? top));
 }

@@ -11,6 +11,7 @@ import { effect, signal } from "../lib/signal.js";
 import { t } from "../lib/words.js";
 import { go } from "../platform/router.js";
 import { mayAddTo, mayAdminister, mayRemoveFrom } from "../selectors/group_settings.js";
+import { channelTerms } from "../selectors/narrow.js";
 import { channelOf } from "../store/channels.js";
 import { userOf } from "../store/users.js";
 import { checkbox, field, followChanges, form, lineForm, live, row, rows, saving, submit, submitButton } from "./form_parts.js";
@@ -118,7 +119,7 @@ const head = (app, channel, section) => [
     { class: "page__tools", style: { "--channel": channel.color } },
     h("a", { class: "icon-button", href: "#channels/subscribed", "aria-label": t("All channels") }, icon("back")),
     h("h3", null, channelIcon(channel), " ", channel.name),
-    h("a", { class: "button", href: `#${app.fragmentOf([{ operator: "channel", operand: channel.stream_id }])}` }, t("Go to the channel")),
+    h("a", { class: "button", href: `#${app.fragmentOf(channelTerms(channel.stream_id))}` }, t("Go to the channel")),
     subscriptionButton(app, channel),
   ),
   h(

@@ -9,6 +9,7 @@ import { plainList } from "../lib/keyed_list.js";
 import { effect } from "../lib/signal.js";
 import { debounce } from "../lib/timing.js";
 import { t } from "../lib/words.js";
+import { channelTerms } from "../selectors/narrow.js";
 import { channelOf } from "../store/channels.js";
 import { may } from "../store/lists.js";
 import { channelKinds, channelSettings, kindParams, subscriptionButton, topicsPolicies } from "./channel_settings.js";
@@ -162,7 +163,7 @@ function createForm(app, body) {
     const { is_private, ...access } = kindParams(kind.value);
     const params = { name: name.value.trim(), description: description.value, announce: announces, invite_only: is_private, ...access };
     const reply = await session.attempt(api.createChannel({ ...params, ...more.params(), subscribers: people.ids() }));
-    if (reply) app.goNarrow([{ operator: "channel", operand: reply.id }]);
+    if (reply) app.goNarrow(channelTerms(reply.id));
   };
   fill(
     body,

@@ -6,7 +6,7 @@
 import { fill, h, icon, iconButton, morph } from "../lib/dom.js";
 import { effect } from "../lib/signal.js";
 import { t } from "../lib/words.js";
-import { channelOfRoute } from "../selectors/narrow.js";
+import { channelOfRoute, channelTerms } from "../selectors/narrow.js";
 import { narrowName, plainTopicName, searchPills } from "../selectors/title.js";
 import { mayResolve } from "../selectors/writing.js";
 import { channelOf, FOLLOWED, INHERIT, isTopicMuted, policyOf } from "../store/channels.js";
@@ -87,7 +87,7 @@ export function createHeader(app) {
       const name = h(
         "a",
         {
-          href: `#${app.fragmentOf([{ operator: "channel", operand: streamId }])}`,
+          href: `#${app.fragmentOf(channelTerms(streamId))}`,
           class: "header__channel",
           style: { "--channel": channel.color },
         },

@@ -7,7 +7,7 @@ import { closest, h, iconButton } from "../lib/dom.js";
 import { onEnd } from "../lib/signal.js";
 import { t } from "../lib/words.js";
 import { bind, isOpening, keyName } from "../platform/keyboard.js";
-import { hasPartialConversations, messageTerms } from "../selectors/narrow.js";
+import { channelTerms, hasPartialConversations, messageTerms } from "../selectors/narrow.js";
 import { toggledMute } from "../store/channels.js";
 import { mentionName, userOf } from "../store/users.js";
 import { opensOnDemand } from "./loading.js";
@@ -200,7 +200,7 @@ function bindKeys(app, timeline) {
     if (picture instanceof HTMLElement) return showLightbox(app, picture, message);
   });
   on(["s"], t("Switch between the conversation and its channel"), t("Navigation"), (message) => {
-    if (timeline.kind.kind === "topic") app.goNarrow([{ operator: "channel", operand: timeline.kind.streamId }]);
+    if (timeline.kind.kind === "topic") app.goNarrow(channelTerms(timeline.kind.streamId));
     else if (timeline.kind.kind !== "dm") app.goNarrow(messageTerms(store, message));
   });
   on(["z"], t("Conversation around the message"), t("Navigation"), (message) => app.goNarrow(messageTerms(store, message)));

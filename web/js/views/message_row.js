@@ -7,7 +7,7 @@ import { fill, h, icon, iconButton } from "../lib/dom.js";
 import { drawRow } from "../lib/keyed_list.js";
 import { clockTime, fullTime } from "../lib/time.js";
 import { t } from "../lib/words.js";
-import { messageFragment } from "../selectors/narrow.js";
+import { channelTerms, directTerms, messageFragment, topicTerms } from "../selectors/narrow.js";
 import { namesOf } from "../selectors/sidebar_items.js";
 import { topicName } from "../selectors/title.js";
 import { channelOf } from "../store/channels.js";
@@ -318,7 +318,7 @@ export function recipientBar(app, message, match) {
       { class: "recipient-bar" },
       h(
         "a",
-        { href: `#${app.fragmentOf([{ operator: "dm", operand: others }])}` },
+        { href: `#${app.fragmentOf(directTerms(others))}` },
         icon("mail"),
         others.length === 1 && others[0] === store.selfId
           ? t("Messages with yourself")
@@ -328,16 +328,20 @@ export function recipientBar(app, message, match) {
     );
   }
   const channel = channelOf(store, Number(message.stream_id));
-  const channelTerm = { operator: "channel", operand: channel.stream_id };
   // The topic may be another one since.
   const found = match?.match_subject ? parseHtml(match.match_subject) : null;
   return h(
     "header",
     { class: "recipient-bar", style: { "--channel": channel.color } },
-    h("a", { href: `#${app.fragmentOf([channelTerm])}`, class: "recipient-bar__channel" }, channelIcon(channel), channel.name),
     h(
       "a",
-      { href: `#${app.fragmentOf([channelTerm, { operator: "topic", operand: message.subject }])}`, class: "recipient-bar__topic" },
+      { href: `#${app.fragmentOf(channelTerms(channel.stream_id))}`, class: "recipient-bar__channel" },
+      channelIcon(channel),
+      channel.name,
+    ),
+    h(
+      "a",
+      { href: `#${app.fragmentOf(topicTerms(channel.stream_id, message.subject))}`, class: "recipient-bar__topic" },
       h("bdi", null, found?.textContent === message.subject ? found : topicName(store, message.subject)),
     ),
     replyButton(),

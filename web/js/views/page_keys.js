@@ -6,7 +6,7 @@
 import { t } from "../lib/words.js";
 import { bind, isDialogOpen, isField, isOpening } from "../platform/keyboard.js";
 import { go } from "../platform/router.js";
-import { channelOfRoute, conversationOfRoute, topicTerms } from "../selectors/narrow.js";
+import { channelOfRoute, conversationOfRoute, directTerms, topicTerms } from "../selectors/narrow.js";
 import { unreadDirects, unreadTopics } from "../store/unread.js";
 import { showMainMenu, showPalette } from "./on_demand.js";
 import { closePopover, openPopover } from "./open_popover.js";
@@ -88,7 +88,7 @@ export function bindPageKeys(app, { header, sidebar }) {
       .filter(({ key }) => key !== current)
       .sort((one, other) => one.newest - other.newest);
     if (directs.length === 0) return session.tell(t("There are no unread direct messages."));
-    app.goNarrow([{ operator: "dm", operand: directs[0].userIds }]);
+    app.goNarrow(directTerms(directs[0].userIds));
   });
   on(["A"], t("Previous channel"), GO, () => stepChannel(-1));
   on(["D"], t("Next channel"), GO, () => stepChannel(1));

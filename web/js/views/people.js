@@ -8,7 +8,7 @@ import { plainList } from "../lib/keyed_list.js";
 import { distinct, effect, signal } from "../lib/signal.js";
 import { t } from "../lib/words.js";
 import { bind } from "../platform/keyboard.js";
-import { channelOfRoute } from "../selectors/narrow.js";
+import { channelOfRoute, directTerms } from "../selectors/narrow.js";
 import { peopleOf, peopleRows } from "../selectors/people_rows.js";
 import { directKey } from "../store/conversations.js";
 import { directsSign, unreadCount } from "../store/unread.js";
@@ -125,7 +125,7 @@ function personRow(app, { id, presence, status, unread, style }) {
       { class: "side-row" },
       h(
         "a",
-        { class: "side-item", href: `#${app.fragmentOf([{ operator: "dm", operand: [user.user_id] }])}` },
+        { class: "side-item", href: `#${app.fragmentOf(directTerms([user.user_id]))}` },
         h("span", { class: "side-item__person" }, style === 3 && avatar(user, 24), presenceDot(presence)),
         h(
           "span",

@@ -7,7 +7,7 @@ import { h, icon } from "../lib/dom.js";
 import { effect, scope, untracked } from "../lib/signal.js";
 import { t } from "../lib/words.js";
 import { isComposing } from "../platform/keyboard.js";
-import { topicTerms } from "../selectors/narrow.js";
+import { directTerms, topicTerms } from "../selectors/narrow.js";
 import { ranked } from "../selectors/ranking.js";
 import { directItems } from "../selectors/sidebar_items.js";
 import { topicName } from "../selectors/title.js";
@@ -61,7 +61,7 @@ export function showPalette(app, field) {
         detail: user.is_bot ? t("Bot") : t("Person"),
         picture: () => avatar(user, 20),
         bonus: user.is_bot ? 2 : 0,
-        run: () => app.goNarrow([{ operator: "dm", operand: [user.user_id] }]),
+        run: () => app.goNarrow(directTerms([user.user_id])),
       });
     }
     for (const { userIds, name } of directItems(store, null, true).items) {
@@ -71,7 +71,7 @@ export function showPalette(app, field) {
           detail: t("Direct messages"),
           picture: () => icon("group"),
           bonus: 1,
-          run: () => app.goNarrow([{ operator: "dm", operand: userIds }]),
+          run: () => app.goNarrow(directTerms(userIds)),
         });
     }
     for (const [name, fragment] of /** @type {[string, string][]} */ ([

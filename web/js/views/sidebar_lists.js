@@ -7,7 +7,7 @@
 import { h, icon, iconButton, morph } from "../lib/dom.js";
 import { keyedList, plainList } from "../lib/keyed_list.js";
 import { t } from "../lib/words.js";
-import { topicTerms } from "../selectors/narrow.js";
+import { directTerms, topicTerms } from "../selectors/narrow.js";
 import { plainTopicName, topicName } from "../selectors/title.js";
 import { channelOf } from "../store/channels.js";
 import { userOf } from "../store/users.js";
@@ -67,7 +67,7 @@ export const directList = (app, list) =>
     create(row) {
       if (!("userIds" in row)) return moreItem("dm", t("More conversations"));
       const { userIds, name, unread, presence, isCurrent } = row;
-      const href = `#${app.fragmentOf([{ operator: "dm", operand: userIds }])}`;
+      const href = `#${app.fragmentOf(directTerms(userIds))}`;
       return h(
         "li",
         null,

@@ -8,7 +8,7 @@ import { deleteTopic, unsubscribe, updateMessage, updateSubscription, updateUser
 import { t } from "../lib/words.js";
 import { go } from "../platform/router.js";
 import { moveRights } from "../selectors/message_rights.js";
-import { fragmentOf, narrowKey, topicsFragment, topicTerms } from "../selectors/narrow.js";
+import { channelTerms, fragmentOf, narrowKey, topicsFragment, topicTerms } from "../selectors/narrow.js";
 import { topicName } from "../selectors/title.js";
 import { mayResolve } from "../selectors/writing.js";
 import { channelOf, FOLLOWED, INHERIT, isTopicMuted, policyOf, toggledMute } from "../store/channels.js";
@@ -187,7 +187,7 @@ export function showChannelMenu(app, streamId, opener, at) {
       {
         label: t("Mark as read"),
         icon: "check",
-        run: () => void session.markNarrowRead([{ operator: "channel", operand: streamId }], unreadOfChannel(store, streamId)),
+        run: () => void session.markNarrowRead(channelTerms(streamId), unreadOfChannel(store, streamId)),
       },
       channel.subscribed && {
         label: channel.pin_to_top ? t("Unpin") : t("Pin to top"),
@@ -215,8 +215,7 @@ export function showChannelMenu(app, streamId, opener, at) {
       {
         label: t("Copy link"),
         icon: "link",
-        run: () =>
-          void app.copy(`${location.origin}/#${fragmentOf(store, [{ operator: "channel", operand: streamId }])}`, t("Link copied.")),
+        run: () => void app.copy(`${location.origin}/#${fragmentOf(store, channelTerms(streamId))}`, t("Link copied.")),
       },
       !channel.subscribed && !channel.is_archived && { label: t("Subscribe"), icon: "plus", run: () => void joinChannel(app, streamId) },
       channel.subscribed && {

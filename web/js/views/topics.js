@@ -7,7 +7,7 @@ import { closest, fill, h, icon, iconButton } from "../lib/dom.js";
 import { plainList } from "../lib/keyed_list.js";
 import { effect, signal, untracked } from "../lib/signal.js";
 import { t } from "../lib/words.js";
-import { topicTerms } from "../selectors/narrow.js";
+import { channelTerms, topicTerms } from "../selectors/narrow.js";
 import { hasWords, topicItems, wordsOf } from "../selectors/sidebar_items.js";
 import { plainTopicName, topicName } from "../selectors/title.js";
 import { hasTopics } from "../store/channels.js";
@@ -33,7 +33,7 @@ export function createTopics(app, streamId) {
       "div",
       { class: "page__tools" },
       filterInput(t("Filter topics"), text),
-      h("a", { class: "button", href: `#${app.fragmentOf([{ operator: "channel", operand: streamId }])}` }, t("All messages")),
+      h("a", { class: "button", href: `#${app.fragmentOf(channelTerms(streamId))}` }, t("All messages")),
       button([icon("plus"), t("New topic")], () => app.composer.open({ type: "stream", to: [streamId], topic: "" })),
     ),
     list,

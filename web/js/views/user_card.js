@@ -10,6 +10,7 @@ import { effect } from "../lib/signal.js";
 import { relativeTime } from "../lib/time.js";
 import { dayText } from "../lib/time_on_demand.js";
 import { locale, t } from "../lib/words.js";
+import { channelTerms, directTerms } from "../selectors/narrow.js";
 import { accountUrl } from "../selectors/profile_fields.js";
 import { mayResetPassword, roleNames } from "../selectors/roles.js";
 import { channelOf, subscribedChannels } from "../store/channels.js";
@@ -117,9 +118,7 @@ export function showUserCard(app, userId, opener) {
         store.isVisitor && user.date_joined && h("p", { class: "muted" }, t("Joined"), " ", dayText(user.date_joined)),
         !store.isVisitor &&
           user.is_active !== false &&
-          button("message", isSelf ? t("Notes to yourself") : t("Send direct message"), () =>
-            app.goNarrow([{ operator: "dm", operand: [userId] }]),
-          ),
+          button("message", isSelf ? t("Notes to yourself") : t("Send direct message"), () => app.goNarrow(directTerms([userId]))),
         app.composer.destination && button("at", t("Mention"), () => app.composer.editor.insert(`${mention} `)),
         button("search", t("Messages sent"), () => app.goNarrow([{ operator: "sender", operand: userId }])),
         !isVisitorOrSelf &&
@@ -177,9 +176,7 @@ export function showProfile(app, userId, onClose) {
       ask,
       (ids) => {
         const found = ids.map((id) => channelOf(store, id)).sort((a, b) => a.name.localeCompare(b.name));
-        const links = found.map(({ stream_id, name }) =>
-          h("a", { href: `#${app.fragmentOf([{ operator: "channel", operand: stream_id }])}` }, name),
-        );
+        const links = found.map(({ stream_id, name }) => h("a", { href: `#${app.fragmentOf(channelTerms(stream_id))}` }, name));
         return h("span", null, links.length > 0 ? links.flatMap((link, at) => [at > 0 && ", ", link]) : "–");
       },
       // Events say nothing of channels that others are in, and the user is not.
@@ -218,11 +215,7 @@ export function showProfile(app, userId, onClose) {
           "div",
           { class: "dialog__buttons" },
           store.state.is_admin && button(t("Edit"), () => edit(app, user)),
-          h(
-            "a",
-            { class: "button button--primary", href: `#${app.fragmentOf([{ operator: "dm", operand: [userId] }])}` },
-            t("Send direct message"),
-          ),
+          h("a", { class: "button button--primary", href: `#${app.fragmentOf(directTerms([userId]))}` }, t("Send direct message")),
         ),
       ];
     },
