@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { channelLink } from "../../web/js/selectors/links.js";
 import { messageFragment, requestTerms } from "../../web/js/selectors/narrow.js";
 import { channelFragment, isKnownRoute, narrowFragment, routeOf, viewName } from "../../web/js/selectors/routes.js";
 import { dayOfText } from "../../web/js/selectors/dates.js";
@@ -31,6 +32,15 @@ describe("routes", () => {
     assert.deepEqual(links, ["narrow/dm/1,2-dm/near/5", "narrow/dm/1,2,3-group/near/6", "narrow/dm/1-dm/near/7"]);
     const readBy = (user_id) => links.slice(0, 2).map((link) => routeOf(storeWith({ user_id }), link).narrow.userIds);
     assert.deepEqual([readBy(1), readBy(2)], [[[2], [2, 3]], [[1], [1, 3]]]);
+  });
+
+  it("are written into messages by name, or where a name cannot be in a link, by id", () => {
+    const store = storeWith({ subscriptions: [channel(10, "general"), channel(15, "c [and] d")] });
+    const links = [[10], [10, "soup"], [10, ""], [15], [15, "a b"], [10, "50 % > 40 %"]].map(([id, name]) => channelLink(store, store.channels.get(id), name));
+    assert.deepEqual(links.slice(0, 3), ["#**general**", "#**general>soup**", "#**general>**"]);
+    const [brackets, general] = ["#c &#91;and&#93; d", "#general &#62; 50 % &#62; 40 %"];
+    const path = "#narrow/channel/15-c-.5Band.5D-d";
+    assert.deepEqual(links.slice(3), [`[${brackets}](${path})`, `[${brackets} &#62; a b](${path}/topic/a.20b)`, `[${general}](#narrow/channel/10-general/topic/50.20.25.20.3E.2040.20.25)`]);
   });
 
   it("lead from a channel where the user's setting says", () => {

@@ -3,7 +3,7 @@
  * @module
  */
 
-import { encodeFragment } from "./narrow.js";
+import { channelTerms, fragmentOf, topicTerms } from "./narrow.js";
 import { topicName } from "./title.js";
 
 /** @typedef {import("../store/store.js").Store} Store */
@@ -16,6 +16,6 @@ export function channelLink(store, channel, topic) {
   const label = topic === undefined ? `#${channel.name}` : `#${channel.name} > ${topicName(store, topic)}`;
   if (!UNLINKABLE.test(channel.name) && !UNLINKABLE.test(topic ?? ""))
     return topic === undefined ? `#**${channel.name}**` : `#**${channel.name}>${topic}**`;
-  const path = `channel/${channel.stream_id}-${encodeFragment(channel.name.replaceAll(" ", "-"))}${topic === undefined ? "" : `/topic/${encodeFragment(topic)}`}`;
-  return `[${label.replace(/[[\]*`$&>]/g, (char) => `&#${char.charCodeAt(0)};`)}](#narrow/${path})`;
+  const terms = topic === undefined ? channelTerms(channel.stream_id) : topicTerms(channel.stream_id, topic);
+  return `[${label.replace(/[[\]*`$&>]/g, (char) => `&#${char.charCodeAt(0)};`)}](#${fragmentOf(store, terms)})`;
 }
