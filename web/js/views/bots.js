@@ -9,7 +9,7 @@ import { t } from "../lib/words.js";
 import { may } from "../store/lists.js";
 import { showKeyFile } from "./account.js";
 import { deactivateBot, editBot, INCOMING, OUTGOING, payloads } from "./bot_dialog.js";
-import { field, form, live, row, rowButton, rows, submitButton } from "./form_parts.js";
+import { field, form, live, rowButton, rows, rowWithPicture, submitButton } from "./form_parts.js";
 import { showWebhook } from "./integrations.js";
 import { avatar, select } from "./parts.js";
 import { confirm } from "./popover.js";
@@ -37,7 +37,8 @@ function botRow(app, bot) {
     if (!(await confirm(t("Create a new key?"), t("The old key stops working immediately."), t("New key")))) return;
     if (await session.attempt(api.regenerateBotKey(bot.user_id))) void showFile(app, bot);
   };
-  const element = row(
+  return rowWithPicture(
+    avatar(bot, 32),
     name,
     bot.email,
     bot.bot_type === INCOMING && rowButton(t("Address"), name, () => showWebhook(app, bot)),
@@ -46,16 +47,12 @@ function botRow(app, bot) {
     iconButton("refresh", t("New key for {name}", { name }), { onclick: () => void renew() }),
     iconButton("trash", t("Deactivate {name}", { name }), { onclick: () => void deactivateBot(app, bot) }),
   );
-  element.prepend(avatar(bot, 32));
-  return element;
 }
 
 /** A bot that is not in use. Administrators bring it back. @param {App} app @param {import("../../types/api.js").Bot} bot */
 function goneRow({ store, session }, bot) {
   const reactivate = rowButton(t("Reactivate"), bot.full_name, () => session.attempt(api.reactivateUser(bot.user_id)));
-  const element = row(bot.full_name, bot.email, store.state.is_admin && reactivate);
-  element.prepend(avatar(bot, 32));
-  return element;
+  return rowWithPicture(avatar(bot, 32), bot.full_name, bot.email, store.state.is_admin && reactivate);
 }
 
 /** @param {App} app @returns {import("../lib/dom.js").Child[]} */

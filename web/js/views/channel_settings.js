@@ -14,7 +14,7 @@ import { mayAddTo, mayAdminister, mayRemoveFrom } from "../selectors/group_setti
 import { channelTerms } from "../selectors/narrow.js";
 import { channelOf } from "../store/channels.js";
 import { userOf } from "../store/users.js";
-import { checkbox, field, followChanges, form, lineForm, live, row, rows, saving, submit, submitButton } from "./form_parts.js";
+import { checkbox, field, followChanges, form, lineForm, live, rows, rowWithPicture, saving, submit, submitButton } from "./form_parts.js";
 import { groupSelect } from "./group_select.js";
 import { membersPicker } from "./members_picker.js";
 import { contentElement } from "./message_content.js";
@@ -295,13 +295,12 @@ function members({ app, id, channel }) {
   const memberRow = (user) => {
     const remove = () => void session.attempt(api.unsubscribe(params([user.user_id])));
     const mayRemove = mayRemoveFrom(store, channel(), user);
-    const element = row(
+    return rowWithPicture(
+      avatar(user, 28),
       user.full_name,
       null,
       mayRemove && iconButton("close", t("Remove {name}", { name: user.full_name }), { onclick: remove }),
     );
-    element.prepend(avatar(user, 28));
-    return element;
   };
   /** Reads what the rights of the user depend on, besides the channel, and the names of people. */
   const listen = () => {

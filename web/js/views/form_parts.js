@@ -70,6 +70,13 @@ export const row = (title, detail, ...controls) =>
     controls,
   );
 
+/** The same with a picture before the title. @param {Node} picture @param {Child} title @param {Child} detail @param {Child[]} controls */
+export function rowWithPicture(picture, title, detail, ...controls) {
+  const element = row(title, detail, ...controls);
+  element.prepend(picture);
+  return element;
+}
+
 /** A row of a list that does something when it is clicked. @param {() => unknown} run @param {Child[]} content @param {Child} controls @param {string} [tooltip] */
 export const actionRow = (run, content, controls, tooltip) =>
   h(

@@ -12,7 +12,7 @@ import { groupName } from "../selectors/group_names.js";
 import { groupRights } from "../selectors/group_settings.js";
 import { groupOf } from "../store/lists.js";
 import { userOf } from "../store/users.js";
-import { field, followChanges, form, lineForm, live, row, rows, saving, submitButton } from "./form_parts.js";
+import { field, followChanges, form, lineForm, live, row, rows, rowWithPicture, saving, submitButton } from "./form_parts.js";
 import { groupSelect } from "./group_select.js";
 import { membersPicker } from "./members_picker.js";
 import { avatar, button } from "./parts.js";
@@ -135,14 +135,13 @@ function members(app, group, now) {
           const user = userOf(store, id);
           const isOwn = id === store.selfId;
           const remove = () => void change({ delete: [id] });
-          const element = row(
+          return rowWithPicture(
+            avatar(user, 28),
             user.full_name,
             null,
             isOwn && mayLeave && button(t("Leave"), remove, "small"),
             !isOwn && mayRemove && iconButton("close", t("Remove {name}", { name: user.full_name }), { onclick: remove }),
           );
-          element.prepend(avatar(user, 28));
-          return element;
         }),
         t("There are no members yet."),
       );

@@ -10,7 +10,7 @@ import { debounce } from "../lib/timing.js";
 import { t } from "../lib/words.js";
 import { mayResetPassword, roleNames } from "../selectors/roles.js";
 import { deactivateBot, editBot } from "./bot_dialog.js";
-import { live, row, rowButton, rows } from "./form_parts.js";
+import { live, rowButton, rows, rowWithPicture } from "./form_parts.js";
 import { avatar, button, keepFocus, select } from "./parts.js";
 import { showPasswordLink } from "./password_link.js";
 import { createPerson, editPerson } from "./person_dialog.js";
@@ -100,7 +100,8 @@ function personRow(app, user) {
     if (isSure && (await session.attempt(api.updateUser(user.user_id, { role: Number(role) })))) return session.tell(t("Saved."));
     roles.value = String(user.role);
   };
-  const element = row(
+  return rowWithPicture(
+    avatar(user, 28),
     name,
     user.delivery_email ?? "",
     user.is_active === false
@@ -115,8 +116,6 @@ function personRow(app, user) {
             iconButton("logout", t("Deactivate {name}", { name }), { onclick: () => void deactivate() }),
         ],
   );
-  element.prepend(avatar(user, 28));
-  return element;
 }
 
 /** @param {App} app @param {{ user_id: number, full_name: string }} user */
@@ -137,7 +136,8 @@ export function bots(app) {
               ? t("of {name}", { name: store.users.get(user.bot_owner_id)?.full_name ?? "?" })
               : t("no owner");
             const isActive = user.is_active !== false;
-            const element = row(
+            return rowWithPicture(
+              avatar(user, 28),
               user.full_name,
               [user.email, owner, ...(isActive ? [] : [t("deactivated")])].join(" · "),
               Boolean(store.state.is_admin) &&
@@ -145,8 +145,6 @@ export function bots(app) {
               Boolean(store.state.is_admin) &&
                 (isActive ? rowButton(t("Deactivate"), user.full_name, () => deactivateBot(app, user)) : reactivateButton(app, user)),
             );
-            element.prepend(avatar(user, 28));
-            return element;
           }),
         t("There are no bots."),
       );
