@@ -158,7 +158,7 @@ function subgroups(app, group, now) {
     (store.state.realm_user_groups ?? []).filter(
       (one) => !one.deactivated && one.id !== group.id && one.name !== "role:internet" && !current().direct_subgroup_ids.includes(one.id),
     );
-  const picker = groupsPicker(app, { label: t("Add groups"), chosen: [], groups: others, onChange: () => {} });
+  const picker = groupsPicker(app, { label: t("Add groups"), chosen: [], groups: others });
   const add = async () => {
     const ids = picker.ids();
     if (ids.length === 0 || (await session.attempt(api.updateSubgroups(group.id, { add: ids })))) picker.clear();

@@ -50,9 +50,8 @@ function chooseSeveral(app, title, value, groups, done) {
     label: t("Groups"),
     chosen: direct_subgroups.filter(isNamed),
     groups: () => groups,
-    onChange: () => {},
   });
-  const people = userPicker(app, { label: t("People"), chosen: direct_members, onChange: () => {} });
+  const people = userPicker(app, { label: t("People"), chosen: direct_members });
   showDialog(
     title,
     (close) => [

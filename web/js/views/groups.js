@@ -108,7 +108,7 @@ function newGroup(app) {
   const description = h("input", { type: "text", maxlength: 1024 });
   const people = membersPicker(app, { label: t("Members"), chosen: [store.selfId], withGroups: false });
   const others = () => (store.state.realm_user_groups ?? []).filter((one) => !one.deactivated && one.name !== "role:internet");
-  const subgroups = groupsPicker(app, { label: t("Groups in it"), chosen: [], groups: others, onChange: () => {} });
+  const subgroups = groupsPicker(app, { label: t("Groups in it"), chosen: [], groups: others });
   const create = async () => {
     const params = { name: name.value.trim(), description: description.value, members: people.ids(), subgroups: subgroups.ids() };
     const reply = await session.attempt(api.createGroup(params));

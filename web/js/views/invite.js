@@ -47,9 +47,9 @@ function givenFields(app) {
   const defaults = store.state.realm_default_streams ?? [];
   const isWanted = (/** @type {import("../../types/api.js").Channel} */ { subscribed, stream_id }) =>
     subscribed && !defaults.includes(stream_id);
-  const channels = channelsPicker(app, { label: t("More channels"), chosen: [], onChange: () => {}, isWanted });
+  const channels = channelsPicker(app, { label: t("More channels"), chosen: [], isWanted });
   const ownGroups = () => (store.state.realm_user_groups ?? []).filter((group) => !group.is_system_group && !group.deactivated);
-  const groups = groupsPicker(app, { label: t("Groups"), chosen: [], groups: ownGroups, onChange: () => {} });
+  const groups = groupsPicker(app, { label: t("Groups"), chosen: [], groups: ownGroups });
   const welcome = h("textarea", { rows: 2, maxlength: 8000, placeholder: t("The organization's welcome message") });
   let withDefaults = true;
   const names = defaults.map((id) => channelOf(store, id).name).join(", ") || t("none");

@@ -29,7 +29,6 @@ export function membersPicker({ store, session }, { label, chosen, withGroups = 
     label,
     placeholder: t("People, or all of a group or channel"),
     chosen,
-    onChange: () => {},
     find: (query, without) => memberChoices(store, query, without, withGroups),
     expand,
     nameOf: (id) => userOf(store, id).full_name,

@@ -34,7 +34,7 @@ export function showMove(app, message, mode = "change_later") {
       topic.input.focus();
     },
   });
-  const topic = topicChooser(app, { value: message.subject, streamId: channel.id, onChange: () => {} });
+  const topic = topicChooser(app, { value: message.subject, streamId: channel.id });
   /** The new topic: the same one where it cannot be changed, whatever was written for another channel. */
   const topicThere = () => (topic.input.disabled ? message.subject : topic.value());
   topic.input.disabled = !mayRename;

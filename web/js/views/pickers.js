@@ -43,10 +43,10 @@ function combobox(label, props) {
 
 /** Several things: chosen ones as removable pills, others as they are typed.
  * @template T
- * @param {{ label: string, placeholder: string, chosen: number[], onChange: (ids: number[]) => void, find: (query: string, chosen: number[]) => T[],
+ * @param {{ label: string, placeholder: string, chosen: number[], onChange?: (ids: number[]) => void, find: (query: string, chosen: number[]) => T[],
  *   idOf?: (item: T) => number, expand?: (item: T) => Promise<number[]>, nameOf: (id: number) => string, render: (item: T) => Child[] }} how
  *   `expand`: for what stands for several, as all people of a group; else `idOf`. */
-export function pillPicker({ label, placeholder, chosen, onChange, find, idOf, expand, nameOf, render }) {
+export function pillPicker({ label, placeholder, chosen, onChange = () => {}, find, idOf, expand, nameOf, render }) {
   let ids = [...chosen];
   const { input, list } = combobox(label, {});
   const pills = h("span", { class: "pills" });
@@ -109,7 +109,7 @@ export function pillPicker({ label, placeholder, chosen, onChange, find, idOf, e
   return { element, input, ids: () => ids, clear: () => change([]) };
 }
 
-/** @param {App} app @param {{ label: string, chosen: number[], onChange: (ids: number[]) => void }} options */
+/** @param {App} app @param {{ label: string, chosen: number[], onChange?: (ids: number[]) => void }} options */
 export const userPicker = ({ store }, options) =>
   pillPicker({
     ...options,
@@ -120,7 +120,7 @@ export const userPicker = ({ store }, options) =>
     render: (user) => [avatar(user, 20), choiceText(user.full_name, user.delivery_email)],
   });
 
-/** @param {App} app @param {{ label: string, chosen: number[], onChange: (ids: number[]) => void, isWanted: (channel: Channel) => boolean }} options */
+/** @param {App} app @param {{ label: string, chosen: number[], onChange?: (ids: number[]) => void, isWanted: (channel: Channel) => boolean }} options */
 export const channelsPicker = ({ store }, { isWanted, ...options }) =>
   pillPicker({
     ...options,
@@ -131,7 +131,7 @@ export const channelsPicker = ({ store }, { isWanted, ...options }) =>
     render: (channel) => [channelIcon(channel), choiceText(channel.name, channel.description)],
   });
 
-/** @param {App} app @param {{ label: string, chosen: number[], onChange: (ids: number[]) => void, groups: () => import("../../types/api.js").UserGroup[] }} options */
+/** @param {App} app @param {{ label: string, chosen: number[], onChange?: (ids: number[]) => void, groups: () => import("../../types/api.js").UserGroup[] }} options */
 export const groupsPicker = ({ store }, { groups, ...options }) =>
   pillPicker({
     ...options,
@@ -244,8 +244,8 @@ export function textChooser({ label, placeholder, chosen, options, onChange }) {
 }
 
 /** A topic: one that is there, or another. @param {App} app
- * @param {{ value: string, streamId: () => number | null, onChange: (topic: string) => void, placeholder?: string }} options */
-export function topicChooser({ store, session }, { value, streamId, onChange, placeholder = t("Topic") }) {
+ * @param {{ value: string, streamId: () => number | null, onChange?: (topic: string) => void, placeholder?: string }} options */
+export function topicChooser({ store, session }, { value, streamId, onChange = () => {}, placeholder = t("Topic") }) {
   let topic = value;
   /** @param {string} next */
   const change = (next) => {
