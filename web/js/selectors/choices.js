@@ -4,8 +4,9 @@
  */
 
 import { t } from "../lib/words.js";
-import { channelOf } from "../store/channels.js";
-import { ranked } from "./ranking.js";
+import { channelOf, openChannels } from "../store/channels.js";
+import { ownGroups } from "../store/lists.js";
+import { channelPreference, ranked } from "./ranking.js";
 import { topicName } from "./title.js";
 
 /** @typedef {import("../store/store.js").Store} Store */
@@ -19,11 +20,10 @@ const MAX = 50;
 /** Channels with a name that fits, pinned ones first, those of the user before others.
  * @param {Store} store @param {string} query @param {(channel: Channel) => boolean} [isWanted] By default: those that the user is in. @returns {Channel[]} */
 export function channelChoices(store, query, isWanted = (channel) => channel.subscribed) {
-  const channels = [...store.channels.values()]
-    .filter((channel) => !channel.is_archived && isWanted(channel))
+  const channels = openChannels(store)
+    .filter(isWanted)
     .sort((a, b) => a.name.localeCompare(b.name));
-  const preference = (/** @type {Channel} */ channel) => (channel.subscribed ? 0 : 2) + (channel.pin_to_top ? 0 : 1);
-  return ranked(channels, query, (channel) => [channel.name], preference).slice(0, MAX);
+  return ranked(channels, query, (channel) => [channel.name], channelPreference).slice(0, MAX);
 }
 
 /** Topics of a channel that fit, the latest first; behind them the text itself, if no topic is called so.
@@ -55,9 +55,7 @@ export function memberChoices(store, query, without, withGroups = true) {
   const people = userChoices(store, query, { without, withBots: true }).map((user) => {
     return { label: user.full_name, detail: user.delivery_email ?? "", user };
   });
-  const own = (store.state.realm_user_groups ?? []).filter(
-    (group) => !group.deactivated && !group.is_system_group && group.members.length > 0,
-  );
+  const own = ownGroups(store).filter((group) => group.members.length > 0);
   const groups = ranked(withGroups ? own : [], query, ({ name }) => [name]).slice(0, 4);
   const channels = channelChoices(store, query.replace(/^#/, "")).slice(0, 4);
   return [

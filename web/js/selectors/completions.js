@@ -5,12 +5,13 @@
 
 import { isInCode } from "../lib/text_edits.js";
 import { t } from "../lib/words.js";
-import { channelByName } from "../store/channels.js";
+import { channelByName, openChannels } from "../store/channels.js";
 import { directKey } from "../store/conversations.js";
+import { ownGroups } from "../store/lists.js";
 import { mentionName } from "../store/users.js";
 import { findEmoji } from "./emoji_choices.js";
 import { channelLink } from "./links.js";
-import { ranked } from "./ranking.js";
+import { channelPreference, ranked } from "./ranking.js";
 import { topicName } from "./title.js";
 
 /** @typedef {import("../store/store.js").Store} Store */
@@ -109,12 +110,7 @@ export function completionsFor(store, trigger, context) {
     case "silent":
       return mentions(store, query, kind === "silent", context);
     case "channel":
-      return ranked(
-        [...store.channels.values()].filter((channel) => !channel.is_archived),
-        query,
-        (channel) => [channel.name, channel.description],
-        (channel) => (channel.subscribed ? 0 : 2) + (channel.pin_to_top ? -1 : 0),
-      )
+      return ranked(openChannels(store), query, (channel) => [channel.name, channel.description], channelPreference)
         .slice(0, 20)
         .map((channel) => ({
           kind,
@@ -182,11 +178,7 @@ function mentions(store, query, isSilent, context) {
       label: user.full_name,
       detail: user.delivery_email ?? undefined,
     }));
-  const groups = ranked(
-    (store.state.realm_user_groups ?? []).filter((group) => !group.is_system_group && !group.deactivated),
-    query,
-    (group) => [group.name],
-  )
+  const groups = ranked(ownGroups(store), query, (group) => [group.name])
     .slice(0, 5)
     .map((group) => ({
       kind: /** @type {const} */ ("group"),

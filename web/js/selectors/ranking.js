@@ -18,6 +18,9 @@ function rank(name, query) {
 /** @param {string} text */
 const fold = (text) => text.normalize("NFD").replace(/\p{M}/gu, "").toLowerCase();
 
+/** The preference for channels of the user, pinned ones first. @param {import("../../types/api.js").Channel} channel */
+export const channelPreference = ({ subscribed, pin_to_top }) => (subscribed ? 0 : 2) + (pin_to_top ? 0 : 1);
+
 /** @template T @param {T[]} items @param {string} query @param {(item: T) => (string | null | undefined)[]} names @param {(item: T) => number} [preference]
  * @returns {T[]} */
 export function ranked(items, query, names, preference = () => 0) {

@@ -4,6 +4,7 @@
  */
 
 import { t } from "../lib/words.js";
+import { openChannels } from "../store/channels.js";
 import { dayOfText, textOfDay } from "./dates.js";
 import { ALIASES } from "./narrow.js";
 import { ranked } from "./ranking.js";
@@ -66,7 +67,7 @@ export function suggestions(store, text) {
     const label = `${sign}${operator}:${value.replaceAll(" ", "+")}`;
     return { text: `${before}${sign}${operator}:${writtenOperand(value)} `, label, detail };
   };
-  const channels = [...store.channels.values()].filter((channel) => !channel.is_archived);
+  const channels = openChannels(store);
   const users = [...store.users.values()].filter((user) => user.is_active !== false);
   /** A person, by the address where others have the same name, or the name looks like those of several.
    * @param {string} operator @param {import("../../types/api.js").User} user @param {string} detail */

@@ -4,7 +4,7 @@
  */
 
 import { t } from "../lib/words.js";
-import { channelByName } from "../store/channels.js";
+import { channelByName, openChannels } from "../store/channels.js";
 import { dayOfText, textOfDay } from "./dates.js";
 import { ALIASES, toTerm } from "./narrow.js";
 import { ranked } from "./ranking.js";
@@ -27,11 +27,7 @@ export function splitSearch(text) {
 /** A channel by its name, or by a part of it that no other has. @param {Store} store @param {string} text */
 function channelCalled(store, text) {
   if (/^\d+(-|$)/.test(text) || channelByName(store, text) || channelByName(store, text.replaceAll("-", " "))) return text;
-  const found = ranked(
-    [...store.channels.values()].filter((channel) => !channel.is_archived),
-    text,
-    (channel) => [channel.name],
-  );
+  const found = ranked(openChannels(store), text, (channel) => [channel.name]);
   return found.length === 1 ? found[0].name : null;
 }
 

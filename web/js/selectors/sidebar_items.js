@@ -4,7 +4,7 @@
  */
 
 import { t } from "../lib/words.js";
-import { channelOf, FOLLOWED, isTopicMuted, MUTED, policyOf, UNMUTED } from "../store/channels.js";
+import { channelOf, FOLLOWED, isTopicMuted, MUTED, openChannels, policyOf, UNMUTED } from "../store/channels.js";
 import { isResolvedTopic, topicKey } from "../store/conversations.js";
 import { unreadCount, unreadDirects, unreadTopics } from "../store/unread.js";
 import { userOf } from "../store/users.js";
@@ -30,9 +30,7 @@ const byMuteAndName = (a, b) => Number(a.is_muted) - Number(b.is_muted) || colla
  * @param {Store} store @param {string} [filter] @returns {ChannelSection[]} */
 export function channelSections(store, filter = "") {
   const wanted = filter.toLowerCase();
-  const subscribed = [...store.channels.values()].filter(
-    (channel) => channel.subscribed && !channel.is_archived && channel.name.toLowerCase().includes(wanted),
-  );
+  const subscribed = openChannels(store).filter((channel) => channel.subscribed && channel.name.toLowerCase().includes(wanted));
   const policy = store.setting("demote_inactive_streams") ?? 1;
   const demotes = policy === 2 || (policy === 1 && subscribed.length >= 30);
   const byFolder = store.setting("web_left_sidebar_show_channel_folders") !== false;

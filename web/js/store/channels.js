@@ -47,9 +47,14 @@ export function channelByName(store, name) {
   return [...store.channels.values()].find((channel) => channel.name.toLowerCase() === wanted);
 }
 
+/** The channels that are not archived. @param {Store} store @returns {Channel[]} */
+export const openChannels = (store) => [...store.channels.values()].filter((channel) => !channel.is_archived);
+
 /** The channels of the user, by name. @param {Store} store @returns {Channel[]} */
 export const subscribedChannels = (store) =>
-  [...store.channels.values()].filter((channel) => channel.subscribed && !channel.is_archived).sort((a, b) => a.name.localeCompare(b.name));
+  openChannels(store)
+    .filter((channel) => channel.subscribed)
+    .sort((a, b) => a.name.localeCompare(b.name));
 
 /** @param {Store} store @param {number} streamId @param {string} topic @returns {number} */
 export const policyOf = (store, streamId, topic) => store.userTopics.get(topicKey(streamId, topic)) ?? INHERIT;

@@ -165,6 +165,9 @@ export const listReducers = {
   ),
 };
 
+/** The groups that people have made, and that are in use. @param {Store} store */
+export const ownGroups = (store) => (store.state.realm_user_groups ?? []).filter((group) => !group.is_system_group && !group.deactivated);
+
 /** @param {Store} store @param {number} id */
 export const groupOf = (store, id) => (store.state.realm_user_groups ?? []).find((group) => group.id === id);
 

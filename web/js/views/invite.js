@@ -9,7 +9,7 @@ import { fullTime } from "../lib/time.js";
 import { t } from "../lib/words.js";
 import { roleNames } from "../selectors/roles.js";
 import { channelOf } from "../store/channels.js";
-import { may } from "../store/lists.js";
+import { may, ownGroups } from "../store/lists.js";
 import { checkbox, field, form, row, rows } from "./form_parts.js";
 import { select } from "./parts.js";
 import { linkField } from "./password_link.js";
@@ -48,8 +48,7 @@ function givenFields(app) {
   const isWanted = (/** @type {import("../../types/api.js").Channel} */ { subscribed, stream_id }) =>
     subscribed && !defaults.includes(stream_id);
   const channels = channelsPicker(app, { label: t("More channels"), chosen: [], isWanted });
-  const ownGroups = () => (store.state.realm_user_groups ?? []).filter((group) => !group.is_system_group && !group.deactivated);
-  const groups = groupsPicker(app, { label: t("Groups"), chosen: [], groups: ownGroups });
+  const groups = groupsPicker(app, { label: t("Groups"), chosen: [], groups: () => ownGroups(store) });
   const welcome = h("textarea", { rows: 2, maxlength: 8000, placeholder: t("The organization's welcome message") });
   let withDefaults = true;
   const names = defaults.map((id) => channelOf(store, id).name).join(", ") || t("none");
@@ -80,7 +79,7 @@ function givenFields(app) {
       ),
     ],
     more: [
-      ownGroups().length > 0 && pickerField(t("Groups"), groups),
+      ownGroups(store).length > 0 && pickerField(t("Groups"), groups),
       store.state.is_admin && field(t("Welcome message"), welcome, t("Markdown.")),
     ],
   };

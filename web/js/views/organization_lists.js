@@ -10,6 +10,7 @@ import { h, iconButton } from "../lib/dom.js";
 import { asObject, parseJson } from "../lib/parse.js";
 import { t } from "../lib/words.js";
 import { choicesInOrder } from "../selectors/profile_fields.js";
+import { openChannels } from "../store/channels.js";
 import { may } from "../store/lists.js";
 import { failures } from "../store/notices.js";
 import { checkbox, field, form, lineForm, live, orderedRows, row, rowButton, rows, submit, submitButton } from "./form_parts.js";
@@ -186,8 +187,8 @@ export function defaultChannels(app) {
       store.on("realm", "channels");
       failures.value;
       const ids = new Set(store.state.realm_default_streams ?? []);
-      const channels = [...store.channels.values()]
-        .filter((channel) => !channel.is_archived && !channel.invite_only)
+      const channels = openChannels(store)
+        .filter((channel) => !channel.invite_only)
         .sort((a, b) => a.name.localeCompare(b.name));
       return [
         rows(

@@ -11,7 +11,7 @@ import { directTerms, topicTerms } from "../selectors/narrow.js";
 import { ranked } from "../selectors/ranking.js";
 import { directItems } from "../selectors/sidebar_items.js";
 import { topicName } from "../selectors/title.js";
-import { hasTopics } from "../store/channels.js";
+import { hasTopics, openChannels } from "../store/channels.js";
 import { unreadTopics } from "../store/unread.js";
 import { choiceText, createChoices } from "./choices.js";
 import { avatar, channelIcon } from "./parts.js";
@@ -35,8 +35,7 @@ export function showPalette(app, field) {
   function places() {
     /** @type {Place[]} */
     const all = [];
-    for (const channel of store.channels.values()) {
-      if (channel.is_archived) continue;
+    for (const channel of openChannels(store)) {
       all.push({
         name: channel.name,
         detail: channel.subscribed ? t("Channel") : t("Channel, not subscribed"),
@@ -164,8 +163,8 @@ export function showPalette(app, field) {
   for (const topic of unreadTopics(store)) newest.set(topic.streamId, Math.max(topic.newest, newest.get(topic.streamId) ?? 0));
   /** Those with news come first, then those where something happens. @param {import("../../types/api.js").Channel} channel */
   const weight = (channel) => newest.get(channel.stream_id) ?? (channel.is_recently_active === false ? -1 : 0);
-  const wanted = [...store.channels.values()]
-    .filter((channel) => channel.subscribed && !channel.is_archived && !hasTopics(store, channel.stream_id))
+  const wanted = openChannels(store)
+    .filter((channel) => channel.subscribed && !hasTopics(store, channel.stream_id))
     .sort((one, other) => weight(other) - weight(one))
     .slice(0, TOPIC_LISTS);
   void session.needTopicsOf(

@@ -14,6 +14,7 @@ import { channelTerms, directTerms } from "../selectors/narrow.js";
 import { accountUrl } from "../selectors/profile_fields.js";
 import { mayResetPassword, roleNames } from "../selectors/roles.js";
 import { channelOf, subscribedChannels } from "../store/channels.js";
+import { ownGroups } from "../store/lists.js";
 import { mentionName, presenceOf, userOf } from "../store/users.js";
 import { live } from "./form_parts.js";
 import { contentElement } from "./message_content.js";
@@ -167,8 +168,7 @@ export function showProfile(app, userId, onClose) {
       onClose,
       class: "dialog--small",
     });
-  const groups = () =>
-    (store.state.realm_user_groups ?? []).filter((group) => !group.is_system_group && !group.deactivated && group.members.includes(userId));
+  const groups = () => ownGroups(store).filter((group) => group.members.includes(userId));
   const ask = async () => (userId === store.selfId ? subscribedChannels(store).map(({ stream_id }) => stream_id) : channelsOf(userId));
   const channels = () =>
     later(
