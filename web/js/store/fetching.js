@@ -148,15 +148,23 @@ export function createFetching(store, replies, { getMessages, getMessage, reques
   };
 }
 
+/** Requests by channel, one at a time for each. @returns {(streamId: number, send: () => Promise<void>) => Promise<void>} */
+function createShared() {
+  /** @type {Map<number, Promise<void>>} */
+  const running = new Map();
+  return (streamId, send) => {
+    const request = running.get(streamId) ?? send().finally(() => running.delete(streamId));
+    running.set(streamId, request);
+    return request;
+  };
+}
+
 /** Fetches the people of a channel, if they are not there. @param {import("./store.js").Store} store @param {Replies} replies
  * @param {(streamId: number) => Promise<{ subscribers: number[] }>} channelMembers @returns {(streamId: number) => Promise<void> | undefined} */
 export function createSubscriberLists(store, replies, channelMembers) {
-  /** @type {Map<number, Promise<void>>} */
-  const running = new Map();
+  const shared = createShared();
   return (streamId) => {
     if (store.subscribers.has(streamId)) return undefined;
-    const known = running.get(streamId);
-    if (known) return known;
     const ask = () => channelMembers(streamId);
     const place = (/** @type {Awaited<ReturnType<typeof ask>>} */ { subscribers }, /** @type {Event[]} */ since) => {
       store.subscribers.set(streamId, new Set(subscribers));
@@ -164,26 +172,18 @@ export function createSubscriberLists(store, replies, channelMembers) {
       store.touch("subscribers");
     };
     // What shows the list does without it if that fails. The next visit asks again.
-    const request = replies
-      .take(ask, place)
-      .catch(() => {})
-      .finally(() => running.delete(streamId));
-    running.set(streamId, request);
-    return request;
+    return shared(streamId, () => replies.take(ask, place).catch(() => {}));
   };
 }
 
 /** @param {import("./store.js").Store} store @param {Replies} replies
  * @param {(streamId: number) => Promise<{ topics: { name: string, max_id: number }[] }>} channelTopics */
 export function createTopicLists(store, replies, channelTopics) {
-  /** @type {Map<number, Promise<void>>} */
-  const running = new Map();
+  const shared = createShared();
 
   /** Fetches the topics of a channel, if they are not there. @param {number} streamId @returns {Promise<void> | undefined} */
   function load(streamId) {
     if (hasTopics(store, streamId)) return undefined;
-    const known = running.get(streamId);
-    if (known) return known;
     const ask = () => channelTopics(streamId);
     const place = (/** @type {Awaited<ReturnType<typeof ask>>} */ { topics }, /** @type {Event[]} */ since) => {
       const list = topics.map(({ name, max_id }) => ({ name, max_id }));
@@ -195,9 +195,7 @@ export function createTopicLists(store, replies, channelTopics) {
       store.touch("topics");
     };
     const isOutdated = (/** @type {Event[]} */ since) => since.some((event) => movesOrDeletes(event, streamId));
-    const request = replies.take(ask, place, isOutdated).finally(() => running.delete(streamId));
-    running.set(streamId, request);
-    return request;
+    return shared(streamId, () => replies.take(ask, place, isOutdated));
   }
 
   /** The same, for those who do not say it if that fails. @param {number} streamId */
