@@ -102,6 +102,9 @@ export function iconButton(iconName, label, props) {
   return button;
 }
 
+/** The index of the element that has the focus; -1 if it is none of these. @param {readonly (Element | null)[]} elements */
+export const focusedIndex = (elements) => elements.indexOf(document.activeElement);
+
 /** The closest ancestor of an event's target that matches. @param {Event} event @param {string} selector
  * @returns {HTMLElement | null} */
 export function closest(event, selector) {

@@ -4,7 +4,7 @@
  */
 
 import { deleteReminder, deleteScheduled, scheduleMessage } from "../api/endpoints_on_demand.js";
-import { fill, h, icon, iconButton } from "../lib/dom.js";
+import { fill, focusedIndex, h, icon, iconButton } from "../lib/dom.js";
 import { effect } from "../lib/signal.js";
 import { fullTime, relativeTime } from "../lib/time.js";
 import { t } from "../lib/words.js";
@@ -30,7 +30,7 @@ function placeName({ store }, { type, to, topic }) {
 function arrowKeys(list) {
   list.addEventListener("keydown", (event) => {
     const rows = /** @type {HTMLElement[]} */ ([...list.querySelectorAll(".row__main")]);
-    const at = rows.indexOf(/** @type {any} */ (document.activeElement));
+    const at = focusedIndex(rows);
     if (event.key === "ArrowDown" || event.key === "j") rows[Math.min(at + 1, rows.length - 1)]?.focus();
     else if (event.key === "ArrowUp" || event.key === "k") rows[Math.max(at - 1, 0)]?.focus();
     else if ((event.key === "Delete" || event.key === "Backspace") && at >= 0)

@@ -3,7 +3,7 @@
  * @module
  */
 
-import { fill, h } from "../lib/dom.js";
+import { fill, focusedIndex, h } from "../lib/dom.js";
 import { charactersOf } from "../lib/emoji.js";
 import { toned, tones } from "../lib/emoji_words.js";
 import { debounce } from "../lib/timing.js";
@@ -154,7 +154,7 @@ function toneChoice(onChange) {
 /** Arrow keys move over the emoji; Enter in the field takes the first. @param {KeyboardEvent} event @param {HTMLInputElement} input @param {HTMLElement} grid */
 function moveFocus(event, input, grid) {
   const buttons = [...grid.querySelectorAll("button")];
-  const at = buttons.indexOf(/** @type {any} */ (document.activeElement));
+  const at = focusedIndex(buttons);
   if (event.key === "Enter" && document.activeElement === input) {
     event.preventDefault();
     buttons[0]?.click();

@@ -3,7 +3,7 @@
  * @module
  */
 
-import { fill, h, icon, iconButton } from "../lib/dom.js";
+import { fill, focusedIndex, h, icon, iconButton } from "../lib/dom.js";
 import { drawRow } from "../lib/keyed_list.js";
 import { clockTime, fullTime } from "../lib/time.js";
 import { t } from "../lib/words.js";
@@ -158,7 +158,7 @@ const CONTROLS = [".widget__add input", ".widget__list :is(button, input)", ".re
 /** The control of a row that is drawn again which stands for the one that has the focus. @param {HTMLElement} old @param {HTMLElement} next */
 function focusedControl(old, next) {
   for (const selector of CONTROLS) {
-    const at = /** @type {(Element | null)[]} */ ([...old.querySelectorAll(selector)]).indexOf(document.activeElement);
+    const at = focusedIndex([...old.querySelectorAll(selector)]);
     if (at >= 0) return /** @type {HTMLElement | undefined} */ ([...next.querySelectorAll(selector)][at]);
   }
   return undefined;

@@ -3,7 +3,7 @@
  * @module
  */
 
-import { h } from "../lib/dom.js";
+import { focusedIndex, h } from "../lib/dom.js";
 import { onEnd } from "../lib/signal.js";
 import { t } from "../lib/words.js";
 import { bind } from "../platform/keyboard.js";
@@ -17,7 +17,7 @@ export function bindListKeys(app, element) {
   /** @param {number} step */
   const move = (step) => {
     const all = links();
-    const at = all.indexOf(/** @type {any} */ (document.activeElement));
+    const at = focusedIndex(all);
     const next = all[at < 0 ? 0 : Math.max(0, Math.min(all.length - 1, at + step))];
     next?.focus();
     next?.scrollIntoView({ block: "nearest" });

@@ -3,7 +3,7 @@
  * @module
  */
 
-import { h, icon } from "../lib/dom.js";
+import { focusedIndex, h, icon } from "../lib/dom.js";
 import { charactersOf } from "../lib/emoji.js";
 import { parseUrl } from "../lib/parse.js";
 import { flush } from "../lib/signal.js";
@@ -143,7 +143,7 @@ export function columnFilter(label, filter, first) {
 export function keepFocus(host, draw) {
   const controls = () => /** @type {HTMLElement[]} */ ([...host.querySelectorAll("a, button, input, select, textarea")]);
   const focused = document.activeElement;
-  const at = host.contains(focused) ? controls().indexOf(/** @type {HTMLElement} */ (focused)) : -1;
+  const at = host.contains(focused) ? focusedIndex(controls()) : -1;
   draw();
   if (at >= 0 && document.activeElement !== focused) (controls()[at] ?? controls().at(-1))?.focus({ preventScroll: true });
 }

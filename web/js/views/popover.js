@@ -3,7 +3,7 @@
  * @module
  */
 
-import { h, icon, iconButton } from "../lib/dom.js";
+import { focusedIndex, h, icon, iconButton } from "../lib/dom.js";
 import { scope } from "../lib/signal.js";
 import { t } from "../lib/words.js";
 import { visibleHeight } from "../platform/viewport.js";
@@ -115,7 +115,7 @@ export function showMenu(opener, items, label, at) {
     );
   const menu = h("div", { class: "menu" }, buttons);
   menu.addEventListener("keydown", (event) => {
-    const at = buttons.indexOf(/** @type {any} */ (document.activeElement));
+    const at = focusedIndex(buttons);
     const next = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: -1 }[event.key];
     if (next === undefined) return;
     event.preventDefault();
