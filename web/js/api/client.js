@@ -21,6 +21,9 @@ export class ApiError extends Error {
   }
 }
 
+/** What an error says. @param {unknown} error */
+export const errorText = (error) => (error instanceof Error ? error.message : String(error));
+
 /** @typedef {Record<string, any>} Params */
 /** @template {import("../../types/api.js").Method} M @template {string} P @typedef {import("../../types/api.js").Reply<M, P>} Reply */
 /** @typedef {{ signal?: AbortSignal, keepalive?: boolean }} Options */

@@ -98,7 +98,7 @@ export function register(signal) {
 const BEFORE = 60;
 const AFTER = 150;
 
-/** The parameters for the messages around an anchor. @param {Params[]} narrow @param {string | number} anchor @returns {Params} */
+/** The parameters for the messages around an anchor. @param {import("../../types/api.js").Term[]} narrow @param {string | number} anchor @returns {Params} */
 export const messagesAround = (narrow, anchor) => ({
   narrow,
   anchor: String(anchor),

@@ -9,7 +9,6 @@ import { go } from "./router.js";
 /** @param {string | null} words The file with the words of the user's language, which is kept beside the files that the page names. */
 export function registerWorker(words) {
   if (!("serviceWorker" in navigator) || !window.isSecureContext) return;
-  /** @type {any} */
   const types = /** @type {any} */ (window).trustedTypes;
   const policy = types?.createPolicy("worker", { createScriptURL: (/** @type {string} */ url) => url });
   const url = "/service_worker.js";

@@ -85,7 +85,7 @@ export function createDrafts({ entries, api, isSynchronized }) {
     const before = new Map([...drafts].map(([key, draft]) => [key + JSON.stringify(draft), draft]));
     drafts.clear();
     for (const [key, text] of entries.all()) {
-      const draft = before.get(key + text) ?? /** @type {any} */ (asObject(parseJson(text)));
+      const draft = before.get(key + text) ?? /** @type {LocalDraft} */ (asObject(parseJson(text)));
       if (draft.destination && draft.content) drafts.set(key, draft);
     }
   }

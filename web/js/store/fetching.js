@@ -56,7 +56,7 @@ export function createReplies(store) {
 }
 
 /** @param {import("./store.js").Store} store @param {Replies} replies
- * @param {{ getMessages: (params: Record<string, unknown>) => Promise<Messages>, getMessage: (id: number) => Promise<{ message: Message }>, requestTerms: (terms: Term[]) => any[],
+ * @param {{ getMessages: (params: Record<string, unknown>) => Promise<Messages>, getMessage: (id: number) => Promise<{ message: Message }>, requestTerms: (terms: Term[]) => Term[],
  *   matches: (store: import("./store.js").Store, terms: Term[], message: Message) => boolean | null }} how */
 export function createFetching(store, replies, { getMessages, getMessage, requestTerms, matches }) {
   /** @type {Map<Range, Promise<unknown>>} */

@@ -3,7 +3,7 @@
  * @module
  */
 
-import { ApiError } from "../api/client.js";
+import { ApiError, errorText } from "../api/client.js";
 import { signal } from "../lib/signal.js";
 
 /** @typedef {{ text: string, isError: boolean, action?: { label: string, run: () => void } }} Notice `action`: a button below the text. */
@@ -43,7 +43,7 @@ export function createNotices() {
       if (error instanceof DOMException && error.name === "AbortError") return undefined;
       if (!(error instanceof ApiError)) console.error(error);
       failures.value = failures.peek() + 1;
-      tellError(error instanceof Error ? error.message : String(error));
+      tellError(errorText(error));
       return undefined;
     }
   }

@@ -9,6 +9,7 @@
  * @module
  */
 
+import { errorText } from "../api/client.js";
 import { asObject, parseJson } from "../lib/parse.js";
 import { signal } from "../lib/signal.js";
 import { isSameDestination } from "./drafts.js";
@@ -23,7 +24,7 @@ import { isSameDestination } from "./drafts.js";
 /** The tabs of this browser: the name of this one, what to do once another has ended, and whether this one works for all.
  * @typedef {{ id: string, whenEnded: (id: string, run: () => void) => void, isFirst: () => boolean }} Tabs */
 
-/** @param {{ send: (message: OutgoingMessage) => Promise<{ id: number }>, queueId: () => string | null, isFinal: (error: any) => boolean,
+/** @param {{ send: (message: OutgoingMessage) => Promise<{ id: number }>, queueId: () => string | null, isFinal: (error: unknown) => boolean,
  *   pauseAfter?: (error: unknown) => number | null, entries: Entries, tabs: Tabs, onSent?: (message: OutgoingMessage, id: number) => void,
  *   onUnsure?: () => void, onRefused?: (message: OutgoingMessage) => void }} how
  *   `pauseAfter`: milliseconds after which it is sent again, if the server could not take it now; null if there was no answer: it is
@@ -47,7 +48,7 @@ export function createOutbox({ send, queueId, isFinal, pauseAfter = () => null, 
   /** The messages that are kept. @returns {OutgoingMessage[]} */
   const kept = () =>
     [...entries.all().values()]
-      .map((text) => /** @type {any} */ (asObject(parseJson(text))))
+      .map((text) => /** @type {OutgoingMessage} */ (asObject(parseJson(text))))
       .filter((item) => item.localId && item.destination);
 
   /** Takes over the messages of a tab that has ended. @param {string} owner */
@@ -91,7 +92,7 @@ export function createOutbox({ send, queueId, isFinal, pauseAfter = () => null, 
           const isKnown = !items.includes(next);
           if (isKnown) continue;
           const pause = pauseAfter(error);
-          if (isFinal(error) || pause !== null) next.error = error instanceof Error ? error.message : String(error);
+          if (isFinal(error) || pause !== null) next.error = errorText(error);
           if (isFinal(error)) {
             next.state = "failed";
             changed(next);

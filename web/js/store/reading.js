@@ -15,7 +15,7 @@ const RETRY_DELAY = 5000;
 
 /** @param {import("./store.js").Store} store
  * @param {{ updateFlags: (ids: number[], op: "add" | "remove", flag: string) => Promise<unknown>, updateFlagsForNarrow: (params: Record<string, unknown>) => Promise<import("../../types/api.js").FlagsForNarrow>,
- *   requestTerms: (terms: Term[]) => any[], isTransient: (error: unknown) => boolean }} how */
+ *   requestTerms: (terms: Term[]) => Term[], isTransient: (error: unknown) => boolean }} how */
 export function createReading(store, { updateFlags, updateFlagsForNarrow, requestTerms, isTransient }) {
   /** @type {Set<number>} */
   const toMark = new Set();

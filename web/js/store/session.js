@@ -38,7 +38,7 @@ const MAX_FLAGGED = 5000;
 /** @typedef {import("./outbox.js").Destination} Destination */
 
 /** @param {{ matches: (store: import("./store.js").Store, terms: Term[], message: Message) => boolean | null,
- *   requestTerms: (terms: Term[]) => any[], tabs: import("./outbox.js").Tabs }} how */
+ *   requestTerms: (terms: Term[]) => Term[], tabs: import("./outbox.js").Tabs }} how */
 export function createSession({ matches, requestTerms, tabs }) {
   const store = createStore();
   const token = csrfToken();

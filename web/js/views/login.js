@@ -3,7 +3,7 @@
  * @module
  */
 
-import { csrfToken } from "../api/client.js";
+import { ApiError, csrfToken, errorText } from "../api/client.js";
 import { logIn, serverSettings } from "../api/endpoints.js";
 import { h } from "../lib/dom.js";
 import { t } from "../lib/words.js";
@@ -42,8 +42,8 @@ export async function showLogin(root) {
         await logIn(email.value, password.value);
         if (csrfToken()) return resolve();
         say(t("This browser does not accept cookies. Without cookies, you cannot stay logged in."));
-      } catch (/** @type {any} */ error) {
-        say(error.status === 429 ? t("Too many attempts. Please wait a few minutes.") : error.message);
+      } catch (error) {
+        say(error instanceof ApiError && error.status === 429 ? t("Too many attempts. Please wait a few minutes.") : errorText(error));
         password.select();
       }
       button.disabled = false;

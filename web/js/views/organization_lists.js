@@ -102,7 +102,6 @@ export function profileFields(app) {
 
 /** @param {App} app @param {import("../../types/api.js").ProfileField | null} definition Null for a new one. */
 function showFieldDialog({ store, session }, definition) {
-  /** @type {any} */
   const data = asObject(parseJson(definition?.field_data));
   const name = h("input", { type: "text", required: true, maxlength: 40, value: definition?.name ?? "" });
   const hint = h("input", { type: "text", maxlength: 80, value: definition?.hint ?? "" });

@@ -3,6 +3,7 @@
  * @module
  */
 
+import { errorText } from "../api/client.js";
 import * as api from "../api/endpoints_on_demand.js";
 import { h } from "../lib/dom.js";
 import { signal } from "../lib/signal.js";
@@ -17,7 +18,7 @@ import { button } from "./parts.js";
 /** @typedef {import("../../types/app.js").App} App */
 
 /** What the server says; null before it is asked. @type {import("../lib/signal.js").Signal<{ public_key: string | null, subscription: { endpoint: string, shows_content: boolean } | null } | null>} */
-const state = signal(/** @type {any} */ (null));
+const state = signal(null);
 
 /** @type {() => Record<import("../platform/push.js").Obstacle, string>} */
 const obstacles = () => ({
@@ -91,8 +92,8 @@ function pushLines(app) {
       try {
         await subscribe(app);
         session.tell(t("Push notifications are on."));
-      } catch (/** @type {any} */ error) {
-        session.tell(t("The push service of this browser cannot be reached: {error}", { error: error.message }));
+      } catch (error) {
+        session.tell(t("The push service of this browser cannot be reached: {error}", { error: errorText(error) }));
       }
     };
     return h("p", null, button(t("Turn on push notifications on this device"), change(turnOn), "primary"));

@@ -78,26 +78,12 @@ export function createVisitorBar() {
   const blocked = () => askToLogIn();
   const nothing = () => {};
   const textarea = h("textarea");
-  const editor = /** @type {any} */ ({
-    ...{
-      element: textarea,
-      textarea,
-      toolbar: textarea,
-      context: { channel: null, isChannel: false },
-      upload: blocked,
-      insert: blocked,
-      insertBlock: blocked,
-    },
-    ...{
-      togglePreview: async () => {},
-      value: () => "",
-      setValue: nothing,
-      isEmpty: () => true,
-      isOver: () => false,
-      isUploading: () => false,
-      focus: nothing,
-    },
-  });
+  /** @type {import("../../types/app.js").Editor} */
+  const editor = {
+    ...{ element: textarea, textarea, toolbar: textarea, context: { channel: null, isChannel: false } },
+    ...{ upload: blocked, insert: blocked, insertBlock: blocked, togglePreview: async () => {}, focus: nothing },
+    ...{ value: () => "", setValue: nothing, isEmpty: () => true, isOver: () => false, isUploading: () => false },
+  };
   return {
     element: h(
       "div",

@@ -84,7 +84,7 @@ export const choicesState = (extra) => ({
     .filter(({ reply }) => reply),
 });
 
-/** The next number of one's own entries. @param {Iterable<string>} keys @param {(key: string) => [string, string]} split Number and owner. @param {number} self */
+/** The next number of one's own entries. @param {Iterable<string>} keys @param {(key: string) => string[]} split Number and owner. @param {number} self */
 function nextIndex(keys, split, self) {
   let next = 1;
   for (const key of keys) {
@@ -123,11 +123,11 @@ const titleLine = ({ store }, message, title, label, change) =>
     message.sender_id === store.selfId && iconButton("edit", label, { onclick: () => void change() }),
   );
 
-/** @param {App} app @param {Message} message @param {any} extra @param {WidgetEvent[]} events */
+/** @param {App} app @param {Message} message @param {Record<string, any>} extra @param {WidgetEvent[]} events */
 function poll(app, message, extra, events) {
   const { store } = app;
   const { question, options } = pollState(extra, events, message.sender_id);
-  const send = (/** @type {any} */ data) => app.session.attempt(submessage(message.id, data));
+  const send = (/** @type {unknown} */ data) => app.session.attempt(submessage(message.id, data));
   return h(
     "div",
     { class: "widget" },
@@ -162,18 +162,18 @@ function poll(app, message, extra, events) {
     addForm(t("New option"), (option) =>
       send({
         type: "new_option",
-        idx: nextIndex(options.keys(), (key) => /** @type {any} */ (key.split(",").reverse()), store.selfId),
+        idx: nextIndex(options.keys(), (key) => key.split(",").reverse(), store.selfId),
         option,
       }),
     ),
   );
 }
 
-/** @param {App} app @param {Message} message @param {any} extra @param {WidgetEvent[]} events */
+/** @param {App} app @param {Message} message @param {Record<string, any>} extra @param {WidgetEvent[]} events */
 function todo(app, message, extra, events) {
   const { store } = app;
   const { title, tasks } = todoState(extra, events, message.sender_id);
-  const send = (/** @type {any} */ data) => app.session.attempt(submessage(message.id, data));
+  const send = (/** @type {unknown} */ data) => app.session.attempt(submessage(message.id, data));
   return h(
     "div",
     { class: "widget" },
@@ -199,7 +199,7 @@ function todo(app, message, extra, events) {
     addForm(t("New task"), (task) =>
       send({
         type: "new_task",
-        key: nextIndex(tasks.keys(), (key) => /** @type {any} */ (key.split(",")), store.selfId),
+        key: nextIndex(tasks.keys(), (key) => key.split(","), store.selfId),
         task,
         desc: "",
         completed: false,
