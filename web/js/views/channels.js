@@ -34,7 +34,7 @@ const channelTabs = () => [
 export function showChannels(app, parts, onClose) {
   const { store } = app;
   const mayCreate = may(store, "can_create_public_channel_group") || may(store, "can_create_private_channel_group");
-  const body = h("div", { class: "channels" });
+  const body = h("div");
   /** @param {string[]} parts */
   function draw([first, , section]) {
     if (first === "new" && mayCreate) createForm(app, body);
@@ -102,7 +102,7 @@ function channelRow(app, channel) {
     { class: "row", style: { "--channel": channel.color } },
     h(
       "a",
-      { class: "row__main channel-row", href: `#channels/${channel.stream_id}/${encodeURIComponent(channel.name)}/general` },
+      { class: "row__main", href: `#channels/${channel.stream_id}/${encodeURIComponent(channel.name)}/general` },
       h("strong", null, channelIcon(channel), " ", channel.name),
       h(
         "span",

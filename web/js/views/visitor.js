@@ -85,11 +85,7 @@ export function createVisitorBar() {
     ...{ value: () => "", setValue: nothing, isEmpty: () => true, isOver: () => false, isUploading: () => false },
   };
   return {
-    element: h(
-      "div",
-      { class: "composer composer--visitor" },
-      h("div", { class: "composer__closed" }, loginLink(t("Log in to reply"), "button--primary")),
-    ),
+    element: h("div", { class: "composer" }, h("div", { class: "composer__closed" }, loginLink(t("Log in to reply"), "button--primary"))),
     editor,
     destination: null,
     ...{ open: blocked, close: nothing, save: nothing, setShown: nothing, replyTo: blocked, takeBack: nothing },
