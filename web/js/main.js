@@ -36,6 +36,9 @@ const REST = 5_000;
 /** How often the copy of the newest conversations is written, in milliseconds. */
 const COPY_INTERVAL = 10_000;
 
+/** @typedef {import("../types/app.js").App} App */
+/** @typedef {import("./store/session.js").Session} Session */
+
 const root = /** @type {HTMLElement} */ (document.getElementById("root"));
 
 /** Where the login page leads: a path of this server. */
@@ -81,7 +84,7 @@ async function start() {
   await new Promise((resolve) => {
     const end = effect(() => {
       if (session.store.generation.value > 0) setTimeout(() => resolve(end()));
-      else if (session.queue.status.value === "offline") void showOffline();
+      else if (session.queue.status.value === "offline") void showOffline(session);
     });
   });
   await useLanguage(language());
@@ -91,10 +94,11 @@ async function start() {
   root.replaceChildren(app.element);
   effect(() => {
     session.store.on("settings");
-    if (isOtherLanguage(language())) changeLanguage();
+    if (isOtherLanguage(language())) changeLanguage(app);
   });
   startAlerts(app);
   if (session.store.isVisitor) startVisit(app);
+  const reportPresence = session.store.isVisitor ? null : startPresence(session);
   watchLifecycle(session.queue, {
     onHide() {
       app.composer.save(true);
@@ -103,85 +107,82 @@ async function start() {
       if (!session.store.isVisitor) void session.offline.save();
     },
     onWake() {
-      if (session.store.isVisitor) return;
+      if (!reportPresence) return;
       // A frozen page does not hear what other tabs keep.
       session.readDrafts();
       session.readEdits();
       void reportPresence(true);
     },
   });
-  const ofUsers = session.store.isVisitor ? [] : [followZone, keepPush];
-  setTimeout(() => [loadOverviews, loadOnDemand, loadOverlays, showIcon, ...ofUsers].forEach(whenConnected), REST);
+  setTimeout(() => startRest(app), REST);
   if (session.store.isVisitor) return;
-  startPresence();
   registerWorker(catalogueUrl(bestLanguage([language()])));
-  void takeShared().then(async (shared) => {
-    if (!shared) return;
-    app.composer.open({ type: "stream", to: [], topic: "" }, { content: shared.text });
-    // A page of another site can share something, too: nothing of it is sent before the user agrees.
-    const names = shared.files.map(({ name }) => name).join(", ");
-    if (names && (await confirm(t("Upload files"), names, t("Upload files")))) app.composer.editor.upload(shared.files);
-  });
+  void openShared(app);
   setInterval(() => void session.offline.save(), COPY_INTERVAL);
+  followDesktop(app);
+}
 
-  /** The words of a view stay as they are, so the page starts again, and keeps what is written. */
-  function changeLanguage() {
-    app.composer.save(true);
-    void session.flushMarks();
-    location.reload();
-  }
+/** Shows the copy of the newest conversations, or else that the server does not answer. @param {Session} session */
+async function showOffline(session) {
+  const isShown = (await session.showCopy()) || session.store.generation.peek() > 0;
+  if (!isShown) showUnreachable(root, () => session.queue.kick());
+}
 
-  async function showOffline() {
-    const isShown = (await session.showCopy()) || session.store.generation.peek() > 0;
-    if (!isShown) showUnreachable(root, () => session.queue.kick());
-  }
+/** Starts the page again with the words of another language, and keeps unsent text. @param {App} app */
+function changeLanguage({ composer, session }) {
+  composer.save(true);
+  void session.flushMarks();
+  location.reload();
+}
 
-  /** Runs what can wait; again when the connection is back, if it fails. @param {() => Promise<unknown>} run */
-  function whenConnected(run) {
-    let isBegun = false;
-    effect(() => {
-      session.recoveries.value;
-      if (isBegun) return;
-      isBegun = true;
-      run().catch(() => {
-        isBegun = false;
-      });
+/** Puts what another program has shared into the composer. @param {App} app */
+async function openShared({ composer }) {
+  const shared = await takeShared();
+  if (!shared) return;
+  composer.open({ type: "stream", to: [], topic: "" }, { content: shared.text });
+  // A page of another site can share something, too: nothing of it is sent before the user agrees.
+  const names = shared.files.map(({ name }) => name).join(", ");
+  if (names && (await confirm(t("Upload files"), names, t("Upload files")))) composer.editor.upload(shared.files);
+}
+
+/** Runs work that can wait; again when the connection is back, if it fails. @param {Session} session @param {() => Promise<unknown>} run */
+function whenConnected(session, run) {
+  let isBegun = false;
+  effect(() => {
+    session.recoveries.value;
+    if (isBegun) return;
+    isBegun = true;
+    run().catch(() => {
+      isBegun = false;
     });
-  }
+  });
+}
 
-  async function showIcon() {
-    const { startIcon } = await import("./views/page_icon.js");
-    startIcon(app);
-  }
+/** Loads the parts of the page that can wait, and runs their work. @param {App} app */
+function startRest(app) {
+  const { session } = app;
+  const showIcon = async () => (await import("./views/page_icon.js")).startIcon(app);
+  const followZone = async () => (await import("./views/time_zone.js")).followTimeZone(app);
+  const keepPush = async () => (await import("./views/push.js")).renewPush(app);
+  const ofUsers = session.store.isVisitor ? [] : [followZone, keepPush];
+  for (const run of [loadOverviews, loadOnDemand, loadOverlays, showIcon, ...ofUsers]) whenConnected(session, run);
+}
 
-  async function followZone() {
-    const { followTimeZone } = await import("./views/time_zone.js");
-    await followTimeZone(app);
-  }
-
-  async function keepPush() {
-    const { renewPush } = await import("./views/push.js");
-    await renewPush(app);
-  }
-
-  async function leave() {
-    const menu = await import("./views/main_menu.js");
-    await menu.leave(app);
-  }
-
+/** Reports the presence of the user to the server, at intervals. @param {Session} session @returns {(isPing: boolean) => Promise<void>} reports it now */
+function startPresence({ store, queue, take }) {
   let lastUpdate = -1;
   /** @param {boolean} isPing */
-  async function reportPresence(isPing) {
+  async function report(isPing) {
     const idle = await bridge()?.get_idle_on_system?.();
     const status = (idle === undefined || idle === null ? isActive() : !idle) ? "active" : "idle";
     const input = takeInput();
     try {
-      await session.take(
+      await take(
         () => api.updatePresence({ status, new_user_input: input, ping_only: isPing, last_update_id: lastUpdate }),
         (reply, since) => {
           if (reply.presence_last_update_id !== undefined) lastUpdate = reply.presence_last_update_id;
-          applyPresences(session.store, reply);
-          applyLatest(session.store, since, ["presence"]);
+          applyPresences(store, reply);
+          applyLatest(store, since, ["presence"]);
         },
       );
     } catch {
@@ -189,16 +190,17 @@ async function start() {
       returnInput(input);
     }
   }
+  const reportUnlessIdle = () => {
+    if (queue.status.peek() !== "idle") void report(false);
+  };
+  reportUnlessIdle();
+  setInterval(reportUnlessIdle, (store.state.server_presence_ping_interval_seconds ?? 60) * 1000);
+  return report;
+}
 
-  function startPresence() {
-    const interval = (session.store.state.server_presence_ping_interval_seconds ?? 60) * 1000;
-    const report = () => {
-      if (session.queue.status.peek() !== "idle") void reportPresence(false);
-    };
-    report();
-    setInterval(report, interval);
-  }
-
+/** Follows the menus of the published desktop application. @param {App} app */
+function followDesktop(app) {
+  const leave = async () => (await import("./views/main_menu.js")).leave(app);
   bridge()?.on_event?.("logout", () => void leave());
   bridge()?.on_event?.("show-keyboard-shortcuts", () => go("keyboard-shortcuts"));
   bridge()?.on_event?.("show-notification-settings", () => go("settings/notifications"));
