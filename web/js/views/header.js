@@ -19,6 +19,7 @@ import { createSearch } from "./search_box.js";
 import { loginLink } from "./visitor.js";
 
 /** @typedef {import("../../types/app.js").App} App */
+/** @typedef {import("../lib/dom.js").Child} Child */
 
 /** @param {App} app */
 export function createHeader(app) {
@@ -57,7 +58,7 @@ export function createHeader(app) {
   effect(() => {
     const route = app.route.value;
     store.on("channels", "users", "presence", "userTopics", "realm", "groups");
-    const next = h("div", { class: "header__title" }, titleParts(route));
+    const next = h("div", { class: "header__title" }, titleParts(app, route));
     // While the view is the same, its buttons keep the focus, and the menus that they open. They also keep what they do: if one comes or goes,
     // all are new.
     if (route === shown && next.childElementCount === title.childElementCount) morph(title, next);
@@ -65,123 +66,98 @@ export function createHeader(app) {
     shown = route;
   });
 
-  /** @param {import("../../types/app.js").Route} route @returns {import("../lib/dom.js").Child[]} */
-  function titleParts(route) {
-    if (route.kind === "inbox" || route.kind === "recent")
-      return [h("h1", null, { inbox: t("Inbox"), recent: t("Recent conversations") }[route.kind])];
-    const streamId = channelOfRoute(route);
-    if (streamId !== null && !store.channels.has(streamId)) return [h("h1", null, t("Unknown channel"))];
-    if (streamId !== null) {
-      const channel = channelOf(store, streamId);
-      const channelMenu = h(
-        "button",
-        {
-          type: "button",
-          class: "icon-button",
-          "aria-label": t("Actions on {name}", { name: channel.name }),
-          "aria-haspopup": "menu",
-          onclick: () => showChannelMenu(app, streamId, channelMenu),
-        },
-        icon("dots"),
-      );
-      const name = h(
-        "a",
-        {
-          href: `#${app.fragmentOf(channelTerms(streamId))}`,
-          class: "header__channel",
-          style: { "--channel": channel.color },
-        },
-        channelIcon(channel),
-        h("span", { dir: "auto" }, channel.name),
-      );
-      const narrow = route.kind === "narrow" ? route.narrow : null;
-      if (narrow?.kind !== "topic") {
-        const description = channel.rendered_description ? descriptionElement(channel.rendered_description) : null;
-        return [h("h1", null, name), description, !store.isVisitor && channelMenu];
-      }
-      const isResolved = isResolvedTopic(narrow.topic);
-      const policy = policyOf(store, narrow.streamId, narrow.topic);
-      const topicMenu = h(
-        "button",
-        {
-          type: "button",
-          class: "icon-button",
-          "aria-label": t("Actions on the topic"),
-          "aria-haspopup": "menu",
-          onclick: () => showTopicMenu(app, narrow.streamId, narrow.topic, topicMenu),
-        },
-        icon("dots"),
-      );
-      const heading = h(
-        "h1",
-        null,
-        name,
-        h("span", { class: "header__separator", "aria-hidden": "true" }, "›"),
-        isResolved && icon("check"),
-        h("span", { class: "header__topic", dir: "auto" }, plainTopicName(store, narrow.topic)),
-      );
-      if (store.isVisitor) return [heading];
-      return [
-        heading,
-        narrow.topic !== "" &&
-          mayResolve(store, narrow.streamId) &&
-          iconButton("check", isResolved ? t("Mark as unresolved") : t("Mark as resolved"), {
-            "aria-pressed": String(isResolved),
-            onclick: () => void toggleResolved(app, narrow.streamId, narrow.topic),
-          }),
-        iconButton(
-          isTopicMuted(store, narrow.streamId, narrow.topic) ? "mute" : "follow",
-          policy === FOLLOWED ? t("Unfollow") : t("Follow"),
-          {
-            "aria-pressed": String(policy === FOLLOWED),
-            onclick: () => toggleFollowed(narrow),
-          },
-        ),
-        topicMenu,
-      ];
-    }
-    if (route.kind !== "narrow") return [];
-    const { narrow, terms } = route;
-    if (narrow.kind === "dm" && narrow.userIds.length === 1) {
-      const user = userOf(store, narrow.userIds[0]);
-      return [h("h1", null, avatar(user, 24), presenceDot(presenceOf(store, user.user_id, store.now())), narrowName(store, terms))];
-    }
-    return [h("h1", null, narrowName(store, terms)), narrow.kind === "other" && pills(terms)];
-  }
-
-  /** @param {{ streamId: number, topic: string }} place */
-  function toggleFollowed({ streamId, topic }) {
-    void setTopicPolicy(app, streamId, topic, policyOf(store, streamId, topic) === FOLLOWED ? INHERIT : FOLLOWED);
-  }
-
-  /** The terms of a search, each with a way to leave it out. @param {import("../../types/api.js").Term[]} terms */
-  function pills(terms) {
-    const all = searchPills(store, terms);
-    const isNamed = narrowName(store, terms) !== t("Search results");
-    return all.length < (isNamed ? 2 : 1)
-      ? null
-      : h(
-          "span",
-          { class: "header__pills" },
-          all.map(({ label, others }) =>
-            h(
-              "span",
-              { class: "pill" },
-              h("span", { class: "pill__text", dir: "auto" }, label),
-              iconButton("close", t("Remove {term} from the search", { term: label }), {
-                onclick: () => (others.length > 0 ? app.goNarrow(others) : app.goHome()),
-              }),
-            ),
-          ),
-        );
-  }
-
-  /** @param {string} html */
-  function descriptionElement(html) {
-    const element = contentElement(app, html, null);
-    element.classList.add("header__description");
-    return element;
-  }
-
   return { element, search, left, right };
+}
+
+/** A button that opens a menu beside it. @param {string} label @param {(button: HTMLElement) => unknown} open */
+function menuButton(label, open) {
+  const onclick = () => open(button);
+  const button = h("button", { type: "button", class: "icon-button", "aria-label": label, "aria-haspopup": "menu", onclick }, icon("dots"));
+  return button;
+}
+
+/** @param {App} app @param {import("../../types/app.js").Route} route @returns {Child[]} */
+function titleParts(app, route) {
+  const { store } = app;
+  if (route.kind === "inbox" || route.kind === "recent")
+    return [h("h1", null, { inbox: t("Inbox"), recent: t("Recent conversations") }[route.kind])];
+  const streamId = channelOfRoute(route);
+  if (streamId !== null && !store.channels.has(streamId)) return [h("h1", null, t("Unknown channel"))];
+  if (streamId !== null) return channelTitle(app, streamId, route);
+  if (route.kind !== "narrow") return [];
+  const { narrow, terms } = route;
+  if (narrow.kind === "dm" && narrow.userIds.length === 1) {
+    const user = userOf(store, narrow.userIds[0]);
+    return [h("h1", null, avatar(user, 24), presenceDot(presenceOf(store, user.user_id, store.now())), narrowName(store, terms))];
+  }
+  return [h("h1", null, narrowName(store, terms)), narrow.kind === "other" && pills(app, terms)];
+}
+
+/** The title of a channel, of its list of topics, or of one of its topics.
+ * @param {App} app @param {number} streamId @param {import("../../types/app.js").Route} route @returns {Child[]} */
+function channelTitle(app, streamId, route) {
+  const channel = channelOf(app.store, streamId);
+  const name = h(
+    "a",
+    { href: `#${app.fragmentOf(channelTerms(streamId))}`, class: "header__channel", style: { "--channel": channel.color } },
+    channelIcon(channel),
+    h("span", { dir: "auto" }, channel.name),
+  );
+  if (route.kind === "narrow" && route.narrow.kind === "topic") return topicTitle(app, name, route.narrow);
+  const description = channel.rendered_description ? contentElement(app, channel.rendered_description, null) : null;
+  description?.classList.add("header__description");
+  const openMenu = (/** @type {HTMLElement} */ button) => showChannelMenu(app, streamId, button);
+  return [h("h1", null, name), description, !app.store.isVisitor && menuButton(t("Actions on {name}", { name: channel.name }), openMenu)];
+}
+
+/** @param {App} app @param {HTMLElement} channel @param {{ streamId: number, topic: string }} narrow @returns {Child[]} */
+function topicTitle(app, channel, { streamId, topic }) {
+  const { store } = app;
+  const isResolved = isResolvedTopic(topic);
+  const isFollowed = policyOf(store, streamId, topic) === FOLLOWED;
+  const heading = h(
+    "h1",
+    null,
+    channel,
+    h("span", { class: "header__separator", "aria-hidden": "true" }, "›"),
+    isResolved && icon("check"),
+    h("span", { class: "header__topic", dir: "auto" }, plainTopicName(store, topic)),
+  );
+  if (store.isVisitor) return [heading];
+  return [
+    heading,
+    topic !== "" &&
+      mayResolve(store, streamId) &&
+      iconButton("check", isResolved ? t("Mark as unresolved") : t("Mark as resolved"), {
+        "aria-pressed": String(isResolved),
+        onclick: () => void toggleResolved(app, streamId, topic),
+      }),
+    iconButton(isTopicMuted(store, streamId, topic) ? "mute" : "follow", isFollowed ? t("Unfollow") : t("Follow"), {
+      "aria-pressed": String(isFollowed),
+      // The button is kept when the policy changes.
+      onclick: () => void setTopicPolicy(app, streamId, topic, policyOf(store, streamId, topic) === FOLLOWED ? INHERIT : FOLLOWED),
+    }),
+    menuButton(t("Actions on the topic"), (button) => showTopicMenu(app, streamId, topic, button)),
+  ];
+}
+
+/** The terms of a search, each with a way to leave it out. @param {App} app @param {import("../../types/api.js").Term[]} terms */
+function pills(app, terms) {
+  const all = searchPills(app.store, terms);
+  const isNamed = narrowName(app.store, terms) !== t("Search results");
+  if (all.length < (isNamed ? 2 : 1)) return null;
+  return h(
+    "span",
+    { class: "header__pills" },
+    all.map(({ label, others }) =>
+      h(
+        "span",
+        { class: "pill" },
+        h("span", { class: "pill__text", dir: "auto" }, label),
+        iconButton("close", t("Remove {term} from the search", { term: label }), {
+          onclick: () => (others.length > 0 ? app.goNarrow(others) : app.goHome()),
+        }),
+      ),
+    ),
+  );
 }
