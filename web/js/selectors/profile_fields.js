@@ -1,11 +1,14 @@
 /**
- * Profile fields: their choices, and the addresses of accounts on other sites. Pure.
+ * Profile fields: their kinds and choices, and the addresses of accounts on other sites. Pure.
  * @module
  */
 
 import { asObject, parseJson } from "../lib/parse.js";
 
 /** @typedef {import("../../types/api.js").ProfileField} ProfileField */
+
+/** Kinds of profile fields, by their numbers in the interface. */
+export const KINDS = { shortText: 1, longText: 2, choice: 3, date: 4, link: 5, people: 6, account: 7, pronouns: 8 };
 
 /** The choices of a field in their order, by key. @param {ProfileField | null} definition @returns {[string, { text: string, order: string }][]} */
 export const choicesInOrder = (definition) =>

@@ -9,7 +9,7 @@ import { upload } from "../api/upload.js";
 import { h, iconButton } from "../lib/dom.js";
 import { asObject, parseJson } from "../lib/parse.js";
 import { t } from "../lib/words.js";
-import { choicesInOrder } from "../selectors/profile_fields.js";
+import { choicesInOrder, KINDS } from "../selectors/profile_fields.js";
 import { openChannels } from "../store/channels.js";
 import { may } from "../store/lists.js";
 import { failures } from "../store/notices.js";
@@ -24,19 +24,17 @@ import { confirm, showDialog } from "./popover.js";
 /** @param {string} name @param {() => unknown} run */
 const deleteButton = (name, run) => iconButton("trash", t("Delete {name}", { name }), { onclick: () => void run() });
 
-/** Kinds of profile fields. @type {() => [number, string][]} */
-const fieldTypes = () => [
-  [1, t("Short text")],
-  [2, t("Long text")],
-  [3, t("One of several choices")],
-  [4, t("Date")],
-  [5, t("Link")],
-  [6, t("People")],
-  [7, t("External account")],
-  [8, t("Pronouns")],
+/** Kinds of profile fields, and what they are called. @type {() => [number, string][]} */
+const kindNames = () => [
+  [KINDS.shortText, t("Short text")],
+  [KINDS.longText, t("Long text")],
+  [KINDS.choice, t("One of several choices")],
+  [KINDS.date, t("Date")],
+  [KINDS.link, t("Link")],
+  [KINDS.people, t("People")],
+  [KINDS.account, t("External account")],
+  [KINDS.pronouns, t("Pronouns")],
 ];
-const CHOICES = 3;
-const EXTERNAL = 7;
 
 /** The external account of a site that is not in the list. */
 const CUSTOM = "custom";
@@ -84,7 +82,7 @@ export function profileFields(app) {
         (definition) =>
           row(
             definition.name,
-            `${fieldTypes().find(([key]) => key === definition.type)?.[1] ?? t("Other")} ${definition.hint}`,
+            `${kindNames().find(([key]) => key === definition.type)?.[1] ?? t("Other")} ${definition.hint}`,
             isAdmin && iconButton("edit", t("Edit {name}", { name: definition.name }), { onclick: () => showFieldDialog(app, definition) }),
             isAdmin && deleteButton(definition.name, () => remove(definition)),
           ),
@@ -121,19 +119,19 @@ function showFieldDialog({ store, session }, definition) {
   const accountField = field(t("Website"), account);
   const pattern = h("input", { type: "text", value: data.url_pattern ?? "", placeholder: "https://example.com/%(username)s" });
   const patternField = field(t("Address"), pattern, t("{placeholder} is replaced by what people write.", { placeholder: "%(username)s" }));
-  const type = select(fieldTypes(), definition?.type ?? 1, () => show(), { disabled: definition !== null });
+  const type = select(kindNames(), definition?.type ?? KINDS.shortText, () => show(), { disabled: definition !== null });
   let isSummary = Boolean(definition?.display_in_profile_summary);
   let isEditable = definition?.editable_by_user !== false;
   let isRequired = Boolean(definition?.required);
-  const isCustom = () => Number(type.value) === EXTERNAL && account.value === CUSTOM;
+  const isCustom = () => Number(type.value) === KINDS.account && account.value === CUSTOM;
   const show = () => {
     const kind = Number(type.value);
-    choicesField.hidden = kind !== CHOICES;
-    choices.required = kind === CHOICES;
-    accountField.hidden = kind !== EXTERNAL || definition !== null;
+    choicesField.hidden = kind !== KINDS.choice;
+    choices.required = kind === KINDS.choice;
+    accountField.hidden = kind !== KINDS.account || definition !== null;
     patternField.hidden = !isCustom();
     pattern.required = isCustom();
-    nameField.hidden = kind === EXTERNAL && !isCustom();
+    nameField.hidden = kind === KINDS.account && !isCustom();
     name.required = !nameField.hidden;
   };
   show();
@@ -143,10 +141,10 @@ function showFieldDialog({ store, session }, definition) {
         const kind = Number(type.value);
         const params = {
           ...(nameField.hidden ? {} : { name: name.value.trim(), hint: hint.value }),
-          ...(kind === EXTERNAL
+          ...(kind === KINDS.account
             ? { field_data: { subtype: account.value, ...(isCustom() ? { url_pattern: pattern.value.trim() } : {}) } }
             : {}),
-          ...(kind === CHOICES ? { field_data: choicesOf(choices.value, data) } : {}),
+          ...(kind === KINDS.choice ? { field_data: choicesOf(choices.value, data) } : {}),
           display_in_profile_summary: isSummary,
           editable_by_user: isEditable,
           required: isRequired,

@@ -7,14 +7,11 @@ import { h } from "../lib/dom.js";
 import { asList, parseJson } from "../lib/parse.js";
 import { distinct } from "../lib/signal.js";
 import { t } from "../lib/words.js";
-import { choicesInOrder } from "../selectors/profile_fields.js";
+import { choicesInOrder, KINDS } from "../selectors/profile_fields.js";
 import { failures } from "../store/notices.js";
 import { field, followChanges, live } from "./form_parts.js";
 import { select } from "./parts.js";
 import { userPicker } from "./pickers.js";
-
-/** Kinds of profile fields, by their numbers in the interface. */
-const KINDS = { longText: 2, choice: 3, date: 4, link: 5, people: 6 };
 
 /** The control, for the scope of a view: it follows changes by others. @param {import("../../types/app.js").App} app
  * @param {import("../../types/api.js").ProfileField} definition @param {() => string} current Its value in the store.

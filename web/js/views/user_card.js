@@ -11,7 +11,7 @@ import { relativeTime } from "../lib/time.js";
 import { dayText } from "../lib/time_on_demand.js";
 import { locale, t } from "../lib/words.js";
 import { channelTerms, directTerms } from "../selectors/narrow.js";
-import { accountUrl } from "../selectors/profile_fields.js";
+import { accountUrl, KINDS } from "../selectors/profile_fields.js";
 import { mayResetPassword, roleNames } from "../selectors/roles.js";
 import { channelOf, subscribedChannels } from "../store/channels.js";
 import { ownGroups } from "../store/lists.js";
@@ -226,12 +226,12 @@ export function showProfile(app, userId, onClose) {
 /** @param {App} app @param {import("../../types/api.js").ProfileField} definition @param {{ value: string, rendered_value?: string }} data */
 function profileValue(app, definition, data) {
   if (data.rendered_value) return contentElement(app, data.rendered_value, null);
-  if (definition.type === 3) return parseJson(definition.field_data)?.[data.value]?.text ?? data.value;
-  if (definition.type === 5 || definition.type === 7) {
-    const url = definition.type === 5 ? data.value : accountUrl(app.store, definition, data.value);
+  if (definition.type === KINDS.choice) return parseJson(definition.field_data)?.[data.value]?.text ?? data.value;
+  if (definition.type === KINDS.link || definition.type === KINDS.account) {
+    const url = definition.type === KINDS.link ? data.value : accountUrl(app.store, definition, data.value);
     return h("a", { href: /^https?:/.test(url) ? url : null, target: "_blank", rel: "noopener noreferrer" }, data.value);
   }
-  if (definition.type === 6)
+  if (definition.type === KINDS.people)
     return asList(parseJson(data.value))
       .map((id) => userOf(app.store, id).full_name)
       .join(", ");
