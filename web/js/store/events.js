@@ -176,8 +176,8 @@ const messageChanges = {
 /** @param {Event} event */
 const isMove = (event) => event.new_stream_id !== undefined || event.subject !== undefined;
 
-/** @param {Event} event @returns {number[]} */
-const deletedIds = (event) => event.message_ids ?? [event.message_id];
+/** The messages that an event deletes. @param {Event} event @returns {number[]} */
+export const deletedIds = (event) => event.message_ids ?? [event.message_id];
 
 /** What else events about messages change. @type {Record<string, Reducer>} */
 const messageReducers = {

@@ -13,7 +13,7 @@ import { t } from "../lib/words.js";
 import { destinationOf } from "./conversations.js";
 import { createDeletions } from "./deletions.js";
 import { createDrafts, moving } from "./drafts.js";
-import { applyEvents } from "./events.js";
+import { applyEvents, deletedIds } from "./events.js";
 import { createFetching, createReplies, createSubscriberLists, createTopicLists } from "./fetching.js";
 import { createNotices } from "./notices.js";
 import { createOfflineCopy } from "./offline_copy.js";
@@ -131,7 +131,7 @@ export function createSession({ matches, requestTerms, tabs }) {
       if (isSwitch || events.some((event) => event.type === "drafts")) drafts.adopt(store.state.drafts ?? []);
       for (const event of events) {
         followMove(event);
-        if (event.type === "delete_message") offline.forget(event.message_ids ?? [event.message_id]);
+        if (event.type === "delete_message") offline.forget(deletedIds(event));
         if (event.type === "restart")
           tell(t("The server has a new version."), { label: t("Load the page again"), run: () => location.reload() });
       }
@@ -148,7 +148,7 @@ export function createSession({ matches, requestTerms, tabs }) {
     const isChannel = event.message_type === "stream";
     /** @type {Destination} */
     const place = isChannel ? { type: "stream", to: [event.stream_id], topic: event.topic } : { type: "direct", to: [], topic: "" };
-    for (const id of event.message_ids ?? [event.message_id]) keepEdit(id, place);
+    for (const id of deletedIds(event)) keepEdit(id, place);
   }
 
   /** A message is gone. @param {number} id @param {Destination} place For a message that is not known here. */
