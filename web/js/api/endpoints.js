@@ -140,10 +140,10 @@ export async function getMessage(id, apply_markdown = true) {
   return { message: /** @type {Message} */ (message) };
 }
 /** How long a small request may take that others wait for, in milliseconds. Browsers notice late that a connection is dead. */
-const PATIENCE = 30_000;
+const REQUEST_TIMEOUT = 30_000;
 
 /** Such a request fails after that time, so that it is sent again. */
-const withinTime = () => ({ signal: AbortSignal.timeout(PATIENCE) });
+const withinTime = () => ({ signal: AbortSignal.timeout(REQUEST_TIMEOUT) });
 
 /** @param {Params} params */
 export const sendMessage = (params) => post("/messages", params, withinTime());

@@ -14,7 +14,7 @@ import { deleteQueue, getEvents, register } from "./endpoints.js";
 const MAX_DELAY = 20_000;
 
 /** How long the state may take, which is large, in milliseconds. */
-const MAX_REGISTRATION = 180_000;
+const REGISTRATION_TIMEOUT = 180_000;
 
 /** `idle`: the queue was given up, since the page is hidden. */
 /** @typedef {"starting" | "online" | "offline" | "idle"} Status */
@@ -49,7 +49,7 @@ export function createEventQueue({ onState, onEvents, onRecovered }) {
   }
 
   async function registerQueue() {
-    const state = await ask(MAX_REGISTRATION, register);
+    const state = await ask(REGISTRATION_TIMEOUT, register);
     queueId = state.queue_id;
     lastEventId = state.last_event_id;
     timeout = (state.event_queue_longpoll_timeout_seconds ?? 90) * 1000;

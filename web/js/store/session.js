@@ -27,7 +27,7 @@ import { createUploads } from "./uploads.js";
 /** @typedef {import("../../types/api.js").Term} Term */
 
 /** How long the event of a message that was sent may take before the message is fetched, in milliseconds. */
-const EVENT_PATIENCE = 10_000;
+const EVENT_TIMEOUT = 10_000;
 
 /** How long a message waits that the server could not take, in milliseconds, if the server does not say how long. */
 const SEND_PAUSE = 3_000;
@@ -246,7 +246,7 @@ export function createSession({ matches, requestTerms, tabs }) {
         if (store.messages.byId.has(id)) return outbox.confirm(localId, id);
         // Channels that one is not in have no events.
         const hasEvents = destination.type === "direct" || store.channels.get(destination.to[0])?.subscribed;
-        if (hasEvents) setTimeout(() => void fetchSent(localId, id), EVENT_PATIENCE);
+        if (hasEvents) setTimeout(() => void fetchSent(localId, id), EVENT_TIMEOUT);
         else void fetchSent(localId, id);
       },
     });

@@ -36,7 +36,7 @@ import { createVisitorBar } from "./visitor.js";
 /** @typedef {import("../../types/app.js").App} App */
 
 /** How long a channel that is chosen waits for its topics, in milliseconds. */
-const TOPIC_PATIENCE = 3000;
+const TOPICS_TIMEOUT = 3000;
 
 /** @type {typeof import("./overviews.js").createOverview | null} */
 let createOverview = null;
@@ -121,7 +121,7 @@ function createActions(session, { route, below, middle }) {
       // Another click on it does not begin the wait again.
       if (own === chosen) return;
       chosen = own;
-      await Promise.race([session.needTopics(streamId), new Promise((resolve) => setTimeout(resolve, TOPIC_PATIENCE))]);
+      await Promise.race([session.needTopics(streamId), new Promise((resolve) => setTimeout(resolve, TOPICS_TIMEOUT))]);
       if (own !== chosen) return;
       chosen = "";
       if (fragment.peek() === from) go(app.channelFragment(streamId));

@@ -10,7 +10,7 @@ import { t } from "../lib/words.js";
 import { askPermission, permission } from "../platform/notifications.js";
 
 /** How long a connection may be away before it is said, in milliseconds. */
-const PATIENCE = 5000;
+const OFFLINE_DELAY = 5000;
 
 /** @param {import("../../types/app.js").App} app */
 export function createBanner({ session, store }) {
@@ -25,7 +25,7 @@ export function createBanner({ session, store }) {
     }
     const timer = setTimeout(() => {
       isLate.value = true;
-    }, PATIENCE);
+    }, OFFLINE_DELAY);
     onEnd(() => clearTimeout(timer));
   });
   // Drawn again only where it says something else: its buttons keep the focus.

@@ -13,7 +13,7 @@ import { loginPath, setScheme } from "./visitor.js";
 /** @typedef {import("../../types/app.js").App} App */
 
 /** How long the browser may take to delete what it keeps of a session, in milliseconds. The login page deletes it again. */
-const PATIENCE = 5_000;
+const ERASE_TIMEOUT = 5_000;
 
 /** Whether the theme is dark, also where the system decides. */
 function isDarkNow() {
@@ -97,6 +97,6 @@ export async function leave(app) {
   if (!(await app.session.attempt(logOut()))) return app.session.queue.start();
   const erased = endPush(app).then(() => app.session.offline.erase());
   // Another tab that is frozen can delay that for ever. The page has no session, so it does not stay.
-  await Promise.race([erased, new Promise((resolve) => setTimeout(resolve, PATIENCE))]);
+  await Promise.race([erased, new Promise((resolve) => setTimeout(resolve, ERASE_TIMEOUT))]);
   location.assign("/");
 }
