@@ -1,6 +1,6 @@
 /**
- * A database of the browser: values by name, in two tables. Where the browser has none, refuses it, or has no room left, nothing
- * is kept, and nothing fails.
+ * A database of the browser: values by name, in two tables. If the browser has no databases, refuses one, or has no space left, nothing
+ * is stored, and nothing fails.
  * @module
  */
 
@@ -61,7 +61,7 @@ export async function readValue(table, key) {
 }
 
 /** Writes values into a table, and deletes those that are null. @param {Table} table @param {Map<string, unknown>} values
- * @returns {Promise<boolean>} Whether they are kept. */
+ * @returns {Promise<boolean>} Whether they are stored. */
 export async function writeTable(table, values) {
   try {
     const transaction = (await open()).transaction(table, "readwrite");

@@ -50,8 +50,8 @@ export function append(parent, children) {
   }
 }
 
-/** Makes an element look like another of its kind, and keeps it: the focus, a click under way and what it opened stay. Its
- * listeners stay as well, so those of rows belong to the list.
+/** Changes an element in place to look like another one of the same kind. The focus, a click under way and open menus stay. The listeners
+ * of the old element stay too, so rows leave their events to the list.
  * @param {Element} old @param {Element} next */
 export function morph(old, next) {
   for (const { name } of [...old.attributes]) {

@@ -1,13 +1,13 @@
 /**
- * Rows of lists, of which one that cannot be drawn does not hide the others; and children of an element that follow a list: kept
- * by key, changed only where they say something else, moved only where the order changed.
+ * Keyed lists: the children of an element follow a list of items. Children are kept by key, updated only if their item has changed, and
+ * moved only if the order has. A row that cannot be drawn does not hide the others.
  * @module
  */
 
 import { h, morph } from "./dom.js";
 import { t } from "./words.js";
 
-/** Draws a row; if that fails, logs why, and returns another.
+/** Draws a row. If that fails, logs the error and returns a replacement.
  * @template {HTMLElement | null} E @param {() => E} draw @param {() => HTMLElement} [replacement] @returns {E | HTMLElement} */
 export function drawRow(draw, replacement = () => h("li", { class: "muted" }, t("This row cannot be shown."))) {
   try {
@@ -18,7 +18,7 @@ export function drawRow(draw, replacement = () => h("li", { class: "muted" }, t(
   }
 }
 
-/** The elements of a list, and what they were made from. @template T
+/** An element of a list, and the item that it was made from. @template T
  * @typedef {{ element: HTMLElement, item: T }} Entry */
 
 /** @template T
@@ -29,7 +29,7 @@ export function drawRow(draw, replacement = () => h("li", { class: "muted" }, t(
  *   of them fails.
  */
 export function keyedList(parent, { key, create, update, replacement }) {
-  /** Moves a child: with what it is doing, where the browser can. @param {Element} element @param {ChildNode | null} place */
+  /** Moves a child, with `moveBefore` where the browser has it, which preserves the state of the element. @param {Element} element @param {ChildNode | null} place */
   const move = (element, place) => {
     const to = /** @type {{ moveBefore?: (element: Element, place: ChildNode | null) => void }} */ (parent);
     if (to.moveBefore && element.parentNode === parent && parent.isConnected) to.moveBefore(element, place);
@@ -79,12 +79,12 @@ export function keyedList(parent, { key, create, update, replacement }) {
   };
 }
 
-/** A keyed list whose rows are made of plain data: a row is drawn again where its data are others, and stays the same element.
+/** A keyed list of plain data: a row whose data have changed is drawn again, and stays the same element.
  * @template T @param {HTMLElement} parent
  * @param {{ key: (item: T) => string | number, create: (item: T) => HTMLElement, part?: (row: Element) => Element | null }} how
- *   `part`: what of a row is made of its data, if not all of it. */
+ *   `part`: the part of a row that is made of its data, if not all of it. */
 export function plainList(parent, { key, create, part = (row) => row }) {
-  /** What the rows were made of, by key; also of rows that are gone. @type {Map<string | number, string>} */
+  /** The data of rows as JSON, by key. Includes some rows that are gone. @type {Map<string | number, string>} */
   let signs = new Map();
   const list = keyedList(parent, {
     key,

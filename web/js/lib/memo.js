@@ -1,10 +1,10 @@
 /**
- * Values that are made again only where what they are made from is another.
+ * Memoized values: computed again only if one of their inputs has changed.
  * @module
  */
 
 /** @template T @typedef {(key: string | number, inputs: unknown[], make: () => T) => T} Memo
- *   Makes the value of a key, or answers the one before where all inputs are the same. */
+ *   Returns the value of a key: the previous one if all inputs are the same, or else a new one. */
 
 /** @template T @returns {Memo<T>} */
 export function createMemo() {

@@ -48,7 +48,7 @@ export function signal(initial) {
   };
 }
 
-/** A value that is computed when it is read, and again after something that it depends on has changed.
+/** A value that is computed when it is read, and again after one of its dependencies has changed.
  * @template T @param {() => T} compute @returns {ReadSignal<T>} */
 export function computed(compute) {
   /** @type {T} */
@@ -82,8 +82,8 @@ export function computed(compute) {
   };
 }
 
-/** A value of each of several objects that is computed once for all that read it, and again after something that it depends on has
- * changed. @template {object} O @template T @param {(object: O) => T} compute @returns {(object: O) => T} */
+/** A computed value for each object: computed once for all readers, and again after one of its dependencies has changed.
+ * @template {object} O @template T @param {(object: O) => T} compute @returns {(object: O) => T} */
 export function computedOf(compute) {
   /** @type {WeakMap<O, ReadSignal<T>>} */
   const known = new WeakMap();
@@ -94,7 +94,7 @@ export function computedOf(compute) {
   };
 }
 
-/** A value that is computed after each change, of which others hear only where it is another. For views: it ends with their scope.
+/** A value that is computed after each change, and notifies its readers only if it is another value. For views: it ends with their scope.
  * @template T @param {() => T} compute @returns {ReadSignal<T>} */
 export function distinct(compute) {
   const latest = signal(/** @type {T} */ (undefined));
@@ -117,7 +117,7 @@ function within(node, cleanups, run) {
   }
 }
 
-/** Runs `run` now, and again at the frame after something that it read has changed. Returns what ends it.
+/** Runs `run` now, and again at the next frame after a value that it has read changed. Returns a function that ends the effect.
  * @param {() => void} run @returns {() => void} */
 export function effect(run) {
   /** @type {(() => void)[]} */
@@ -145,7 +145,7 @@ export function effect(run) {
   return end;
 }
 
-/** Runs `run` and returns what ends all effects that began in it.
+/** Runs `run`, and returns a function that ends all effects that began in it.
  * @param {() => void} run @returns {() => void} */
 export function scope(run) {
   /** @type {(() => void)[]} */
@@ -163,7 +163,7 @@ export function scope(run) {
   return end;
 }
 
-/** Like {@link scope}, for effects that go on when the effect around them runs again: the caller ends them.
+/** Like {@link scope}, for effects that outlive the effect around them: the caller ends them.
  * @param {() => void} run @returns {() => void} */
 export const detachedScope = (run) => within(null, null, () => scope(run));
 
@@ -173,12 +173,12 @@ export function onEnd(cleanup) {
   owner?.push(cleanup);
 }
 
-/** Reads without depending on what is read. @template T @param {() => T} run @returns {T} */
+/** Reads signals without depending on them. @template T @param {() => T} run @returns {T} */
 export function untracked(run) {
   return within(null, owner, run);
 }
 
-/** How long a frame may take that is followed by others without a rest, and the longest rest, in milliseconds. */
+/** The longest time of a frame after which the next one may follow at once, and the longest pause between frames, in milliseconds. */
 const QUICK = 12;
 const LONGEST_REST = 120;
 
@@ -208,7 +208,7 @@ function runInFrame() {
   });
 }
 
-/** In a flood of changes, half of the time is left to the user: expensive frames are followed by as long a rest.
+/** In a flood of changes, half of the time is left to the user: expensive frames are followed by a pause of the same length.
  * @param {number} started */
 function measured(started) {
   const now = performance.now();
@@ -219,7 +219,7 @@ function measured(started) {
 
 let onFailure = () => {};
 
-/** Calls `handler` when an effect fails that ran again: what it draws is as before. @param {() => void} handler */
+/** Sets the handler for effects that fail when they run again, and so leave the page as it was. @param {() => void} handler */
 export function whenEffectFails(handler) {
   onFailure = handler;
 }

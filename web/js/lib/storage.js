@@ -1,5 +1,5 @@
 /**
- * What is kept in the browser, as text by name. Where the browser refuses to keep it, it is kept as long as the page.
+ * Texts in the storage of the browser, by name. If the browser refuses to store a text, it is kept in memory until the page is left.
  * @module
  */
 
@@ -9,7 +9,7 @@ import { signal } from "./signal.js";
 /** The name of the database of the page, beside these texts. */
 export const DATABASE = "teamchat";
 
-/** What the browser did not take. Null stands for what is deleted. @type {Map<string, string | null>} */
+/** Texts that the browser refused; null if a text is deleted. @type {Map<string, string | null>} */
 const inMemory = new Map();
 
 const PREFIX = "teamchat/";
@@ -42,7 +42,7 @@ export function keep(name, text) {
   }
 }
 
-/** A set of words that the user chooses one by one. @param {string} name @param {string[]} [first] What is in it at first. */
+/** A stored set of words. @param {string} name @param {string[]} [first] The initial words. */
 export function keptSet(name, first = []) {
   const read = () => /** @type {Set<string>} */ (new Set(asList(parseJson(kept(name)) ?? first)));
   const words = signal(read());
@@ -58,7 +58,7 @@ export function keptSet(name, first = []) {
   };
 }
 
-/** The names that begin so. @param {string} start @returns {string[]} */
+/** The names of texts that begin with `start`. @param {string} start @returns {string[]} */
 export function names(start) {
   const storage = browserStorage();
   const stored = storage ? Object.keys(storage).flatMap((key) => (key.startsWith(PREFIX) ? key.slice(PREFIX.length) : [])) : [];
@@ -66,7 +66,7 @@ export function names(start) {
   return [...all].filter((name) => name.startsWith(start) && kept(name) !== null);
 }
 
-/** Calls `listener` when another tab of this browser keeps something else under a name. @param {(name: string) => void} listener */
+/** Calls `listener` when another tab of this browser changes the text of a name. @param {(name: string) => void} listener */
 export function whenKeptElsewhere(listener) {
   globalThis.addEventListener?.("storage", (event) => {
     if (event.key?.startsWith(PREFIX)) listener(event.key.slice(PREFIX.length));

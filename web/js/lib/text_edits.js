@@ -1,6 +1,6 @@
 /**
- * Edits of a text with a selection: marks around it, marks before lines, blocks, lists. Pure: an edit says what takes the place of
- * which part, and what is selected then.
+ * Edits of a text with a selection: marks around it, marks before lines, blocks, lists. Pure: an edit names a part of the text, the text
+ * that replaces it, and the selection afterwards.
  * @module
  */
 
@@ -9,7 +9,7 @@ import { t } from "./words.js";
 /** @typedef {{ value: string, start: number, end: number }} Selected A text, and what is selected in it. */
 /** @typedef {{ start: number, end: number, text: string, select?: [number, number] }} Edit Without `select`, the cursor is behind the text. */
 
-/** Puts a mark around the selection, or takes it away. @param {Selected} selected @param {string} before @param {string} [after] @param {string} [placeholder] @returns {Edit} */
+/** Puts marks around the selection, or removes them. @param {Selected} selected @param {string} before @param {string} [after] @param {string} [placeholder] @returns {Edit} */
 export function wrapped({ value, start, end }, before, after = before, placeholder = "") {
   const inside = value.slice(start, end);
   if (before !== "" && value.slice(start - before.length, start) === before && value.slice(end, end + after.length) === after) {
@@ -65,7 +65,7 @@ export function pastedLink({ value, start, end }, text) {
 /** A line that begins a block: its fence, and what it contains. */
 const OPENING = /^(`{3,}|~{3,}) *(\{?\.?[\w+,./#-][^`~]*)?$/;
 
-/** The kinds of blocks that are no code, and may have others within. */
+/** The kinds of blocks that are not code, and may contain other blocks. */
 const NO_CODE = /^\{?\.?(quoted?|spoiler)(?![\w+,./#-])/i;
 
 /** The fences that are open at the end of a text, the innermost last. As on the server, a line with exactly the same characters
@@ -89,13 +89,13 @@ export function openFences(text) {
 /** Whether the cursor is in a block of code. @param {Selected} selected */
 export const isInCode = ({ value, start }) => openFences(value.slice(0, start)).at(-1)?.isCode === true;
 
-/** What a key with Enter does. @param {{ shiftKey: boolean, ctrlKey: boolean, metaKey: boolean, altKey: boolean }} event @param {boolean} enterSends The user's setting, where there is a keyboard.
+/** The action of Enter with these modifiers. @param {{ shiftKey: boolean, ctrlKey: boolean, metaKey: boolean, altKey: boolean }} event @param {boolean} enterSends The user's setting, where there is a keyboard.
  * @returns {"send" | "item" | "line"} `item`: the next of a list, if the cursor is in one. */
 export function actionOfEnter({ shiftKey, ctrlKey, metaKey, altKey }, enterSends) {
   if (ctrlKey || metaKey || (enterSends && !shiftKey)) return "send";
   return shiftKey || altKey ? "line" : "item";
 }
 
-/** What sends, in words. @param {boolean} enterSends @param {boolean} isTouch Where there is no keyboard. */
+/** A text that names the key that sends. @param {boolean} enterSends @param {boolean} isTouch Where there is no keyboard. */
 export const sendHint = (enterSends, isTouch) =>
   isTouch ? "" : enterSends ? t("Enter sends, Shift+Enter begins a line") : t("Ctrl+Enter sends");

@@ -25,7 +25,8 @@ export function hasEnd(value, cursor, fence) {
   return next?.trimEnd() === fence && !isOpenIn(value);
 }
 
-/** What a text becomes where a part of it is replaced that is somewhere else than the cursor; null if it is not there.
+/** The place of a part of a text that is replaced, which is not at the cursor; null if the text does not contain it. `mode` is that of
+ * `setRangeText`.
  * @param {Selected} selected @param {string} before @param {string} after @returns {{ at: number, mode: "end" | "preserve" } | null} */
 export function placeOf({ value, start, end }, before, after) {
   const at = value.indexOf(before);

@@ -1,12 +1,12 @@
 /**
- * Bursts of calls.
+ * Limiting how often a function is called.
  * @module
  */
 
-/** Lets the browser paint and take input between two pieces of work. */
+/** Resolves in a later task, so that the browser can paint and handle input before. */
 export const nextTask = () => new Promise((resolve) => setTimeout(resolve));
 
-/** Calls a function when a burst of calls has ended. @template {unknown[]} A @param {(...args: A) => void} run
+/** Calls a function once a burst of calls has ended, with the arguments of the last call. @template {unknown[]} A @param {(...args: A) => void} run
  * @param {number} milliseconds @returns {((...args: A) => void) & { flush(): void, cancel(): void }} */
 export function debounce(run, milliseconds) {
   /** @type {ReturnType<typeof setTimeout> | undefined} */
@@ -32,7 +32,7 @@ export function debounce(run, milliseconds) {
   return Object.assign(debounced, { flush: fire, cancel });
 }
 
-/** Calls a function at once, and then at most once in a while. @param {() => void} run @param {number} milliseconds @returns {() => void} */
+/** Calls a function at once, and then at most once per interval. @param {() => void} run @param {number} milliseconds @returns {() => void} */
 export function throttle(run, milliseconds) {
   let isResting = false;
   let isWanted = false;

@@ -80,7 +80,7 @@ export function t(text, params) {
   return params ? found.replace(/\{(\w+)\}/g, (all, name) => (name in params ? String(shown(params[name])) : all)) : found;
 }
 
-/** The same, with elements as parameters. @template T
+/** Like `t`, with elements as parameters. Returns the parts of the text and the elements. @template T
  * @param {Text} text @param {Record<string, T | string | number>} params @returns {(T | string)[]} */
 export function sentence(text, params) {
   const parts = translated(text, params).split(/\{(\w+)\}/);

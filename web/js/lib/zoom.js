@@ -1,5 +1,5 @@
 /**
- * The part of a picture that is seen: how much it is enlarged, and how far it is moved from the middle. Pure.
+ * The visible part of a picture: how much it is enlarged, and how far it is moved from the middle. Pure.
  * @module
  */
 
@@ -12,20 +12,20 @@ export const WHOLE = { scale: 1, x: 0, y: 0 };
 
 const MAX = 8;
 
-/** Less than this is the whole picture. */
+/** A smaller scale shows the whole picture. */
 const ALMOST = 1.02;
 
 /** @param {number} value @param {number} limit */
 const within = (value, limit) => Math.max(-limit, Math.min(limit, value));
 
-/** Keeps the picture on the stage: it is moved only as far as it stands out. @param {Zoom} zoom @param {Size} picture Its size when it is whole. @param {Size} stage @returns {Zoom} */
+/** Limits the movement of the picture to the part that is larger than the stage. @param {Zoom} zoom @param {Size} picture Its size when it is whole. @param {Size} stage @returns {Zoom} */
 export function clamped({ scale, x, y }, picture, stage) {
   if (scale < ALMOST) return WHOLE;
   const [wide, high] = [picture.width * scale - stage.width, picture.height * scale - stage.height];
   return { scale, x: within(x, Math.max(0, wide / 2)), y: within(y, Math.max(0, high / 2)) };
 }
 
-/** Enlarges by a factor; what is at a point stays there. @param {Zoom} zoom @param {number} factor @param {Point} at @returns {Zoom} */
+/** Enlarges by a factor around a point. @param {Zoom} zoom @param {number} factor @param {Point} at @returns {Zoom} */
 export function zoomed({ scale, x, y }, factor, at) {
   const next = Math.max(1, Math.min(MAX, scale * factor));
   const ratio = next / scale;
