@@ -53,9 +53,9 @@ export interface Recipient {
 /** A message, whose content and flags the client always asks for. */
 export type Message = openapi.MessageRecord &
   Required<Pick<openapi.MessageRecord, "content" | "flags">> & {
-    /** Whether it is about to be deleted: it is shown no more. */
+    /** Whether it is about to be deleted, and hidden. */
     isLeaving?: boolean;
-    /** Counts the changes here, so that a row knows whether it is up to date. */
+    /** Counts the changes in the store, so that outdated rows are recognized. */
     rev: number;
   };
 
@@ -89,7 +89,7 @@ export type PermissionRules = openapi.PermissionPermission;
 
 export type Method = "GET" | "POST" | "PATCH" | "DELETE";
 
-/** What an operation answers; nothing but its success if that is all. */
+/** The response of an operation; only its success if it has no other members. */
 export type Reply<M extends Method, Path extends string> = Path extends keyof openapi.Replies[M] ? openapi.Replies[M][Path] : { result: "success" };
 
 export type Attachment = openapi.AttachmentRecord;

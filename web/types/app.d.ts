@@ -1,4 +1,4 @@
-/** What views know of each other. Written here, since types that are inferred from each other in a circle are none. */
+/** The interfaces between views. They are declared here, because types cannot be inferred from each other in a circle. */
 
 import type { ReadSignal } from "../js/lib/signal.js";
 import type { NarrowKind } from "../js/selectors/narrow.js";
@@ -17,9 +17,9 @@ export interface Editor {
   /** The conversation that is written to, for completions. */
   context: { channel: number | null; isChannel: boolean };
   upload(files: File[]): void;
-  /** Writes at the cursor. */
+  /** Inserts text at the cursor. */
   insert(text: string): void;
-  /** Writes at the cursor, as a line of its own. */
+  /** Inserts text at the cursor, on a line of its own. */
   insertBlock(text: string): void;
   togglePreview(): Promise<void>;
   value(): string;
@@ -36,7 +36,7 @@ export interface Composer {
   readonly destination: Destination | null;
   open(next: Destination | null, options?: { content?: string; focus?: boolean }): void;
   close(): void;
-  /** Keeps what is written as a draft; `sync` tells the server now. */
+  /** Saves the text as a draft; `sync`: on the server now. */
   save(sync: boolean): void;
   /** The conversation on the screen changed. */
   setShown(next: Destination | null): void;
@@ -45,7 +45,7 @@ export interface Composer {
   replyTo(message: Message, prefix?: string): void;
   quote(message: Message): Promise<void>;
   forward(message: Message): Promise<void>;
-  /** Takes a message back that is not sent. */
+  /** Takes a message that is not sent back into the composer. */
   takeBack(localId: string): void;
   hasFocus(): boolean;
   isEmpty(): boolean;

@@ -5,7 +5,7 @@
 
 import { t } from "../lib/words.js";
 
-/** A refusal of the server, or `code: "NETWORK"` where there was no answer, or one of something before the server. */
+/** An error response of the server. `code` is "NETWORK" if there was no response, or one of a proxy. */
 export class ApiError extends Error {
   /** @param {number} status @param {Record<string, any>} body */
   constructor(status, body) {
@@ -28,35 +28,35 @@ export const errorText = (error) => (error instanceof Error ? error.message : St
 /** @template {import("../../types/api.js").Method} M @template {string} P @typedef {import("../../types/api.js").Reply<M, P>} Reply */
 /** @typedef {{ signal?: AbortSignal, keepalive?: boolean }} Options */
 
-/** What the server answers to visitors, who have no account. */
+/** The requests that the server answers without an account. */
 const FOR_VISITORS = /^(POST \/json\/register|GET \/json\/(messages(\/\d+)?|users|users\/me\/\d+\/topics))$/;
 
 /** Requests that the page sends by itself, without an action of the user. */
 const IN_BACKGROUND = /\/(presence|typing|flags|narrow|members)$/;
 
 let onLoggedOut = () => {};
-/** Set for visitors: what they may not do is not asked for. @type {(() => void) | null} */
+/** Set for visitors: requests that need an account are not sent, but call this. @type {(() => void) | null} */
 let onBlocked = null;
 
-/** Sets what happens when a visitor wants to do what needs an account. @param {() => void} run */
+/** Sets the handler of actions for which a visitor needs an account. @param {() => void} run */
 export function whenBlocked(run) {
   onBlocked = run;
 }
 
 export const isVisitor = () => onBlocked !== null;
 
-/** Sets what happens when the session has ended. @param {() => void} run */
+/** Sets the handler of the end of the session. @param {() => void} run */
 export function whenLoggedOut(run) {
   onLoggedOut = run;
 }
 
-/** What requests wait for while the session ends. Once it has ended they wait for ever: timers and listeners go on until the page is left.
+/** Requests wait for this while the session ends. Once it has ended, they wait for ever: timers and listeners go on until the page is left.
  * @type {Promise<unknown> | null} */
 let ending = null;
 
 const ended = new AbortController();
 
-/** Aborted once the session has ended: what is under way stops, and nothing follows from it. */
+/** Aborted once the session has ended: running requests stop, without further effects. */
 export const sessionEnd = ended.signal;
 
 /** The token of the session that the page shows. Empty until it does, and for visitors. */
@@ -67,7 +67,7 @@ export function pinSession(token) {
   shownSession = token;
 }
 
-/** What a request has to wait for; null if it can be sent. */
+/** The promise that a request has to wait for; null if it can be sent. */
 export function obstacle() {
   if (ending || shownSession === "" || csrfToken() === shownSession) return ending;
   // Another tab has logged out, perhaps to log in as another person. What is written here is not theirs.
@@ -103,7 +103,7 @@ export function csrfToken() {
   return "";
 }
 
-/** Parameters as the interface wants them: strings as they stand, everything else as JSON.
+/** Encodes parameters for the API: strings as they are, everything else as JSON.
  * @param {Params} params @returns {URLSearchParams} */
 export function encode(params) {
   const encoded = new URLSearchParams();

@@ -55,7 +55,7 @@ const STATE = [
   "user_topic",
 ];
 
-/** What is registered: all events, and the state from which they go on. */
+/** The parameters of `POST /register`: all events, and the parts of the state that the client shows. */
 export const REGISTRATION = {
   apply_markdown: true,
   client_gravatar: false,
@@ -66,24 +66,24 @@ export const REGISTRATION = {
   fetch_event_types: STATE,
 };
 
-/** Replies that were asked for before the client was there, by request. @type {Map<string, Promise<any>>} */
+/** Replies to requests that were sent before the client was loaded, by request. @type {Map<string, Promise<any>>} */
 const early = new Map();
 
-/** Asks before the client is there, which takes the reply with the same request. @param {string} key @param {Promise<unknown>} reply */
+/** Keeps the reply to a request that was sent before the client was loaded, until the client sends the same request. @param {string} key @param {Promise<unknown>} reply */
 function askEarly(key, reply) {
   early.set(key, reply);
-  // The request is repeated then.
+  // The client repeats the request then.
   reply.catch(() => early.delete(key));
 }
 
-/** The reply that was asked for early, once. @param {string} key */
+/** Removes and returns the reply to an early request. @param {string} key */
 function takeEarly(key) {
   const reply = early.get(key);
   early.delete(key);
   return reply;
 }
 
-/** Aborts the registration that was asked for early. */
+/** Aborts the early registration. */
 const earlyRegistration = new AbortController();
 
 export const registerEarly = () => askEarly("register", post("/register", REGISTRATION, { signal: earlyRegistration.signal }));
@@ -139,10 +139,10 @@ export async function getMessage(id, apply_markdown = true) {
   const { message } = await get(`/messages/${id}`, { apply_markdown, allow_empty_topic_name: true });
   return { message: /** @type {Message} */ (message) };
 }
-/** How long a small request may take that others wait for, in milliseconds. Browsers notice late that a connection is dead. */
+/** The time limit of small requests that others wait for, in milliseconds. Browsers notice late that a connection is dead. */
 const REQUEST_TIMEOUT = 30_000;
 
-/** Such a request fails after that time, so that it is sent again. */
+/** Options of such a request: it fails after this time, and is sent again. */
 const withinTime = () => ({ signal: AbortSignal.timeout(REQUEST_TIMEOUT) });
 
 /** @param {Params} params */

@@ -13,7 +13,7 @@ import { deleteQueue, getEvents, register } from "./endpoints.js";
 /** The longest wait between two attempts, in milliseconds. */
 const MAX_DELAY = 20_000;
 
-/** How long the state may take, which is large, in milliseconds. */
+/** The time limit of a registration, whose reply is large, in milliseconds. */
 const REGISTRATION_TIMEOUT = 180_000;
 
 /** `idle`: the queue was given up, since the page is hidden. */

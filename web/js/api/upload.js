@@ -1,5 +1,5 @@
 /**
- * Uploads. `fetch` does not report progress, so this is an `XMLHttpRequest`.
+ * Uploads, with `XMLHttpRequest`, because `fetch` does not report progress.
  * @module
  */
 

@@ -1,6 +1,6 @@
 /**
- * What is being written: to whom, and which conversation is shown. The text is a draft of its conversation, kept soon after each
- * change, and goes along when the recipient changes or the conversation moves.
+ * The text in the composer: its recipient, its draft, and the conversation that is open. The draft is saved soon after each change, and
+ * follows the text if the recipient changes or the conversation moves.
  * @module
  */
 
@@ -10,7 +10,7 @@ import { draftKey, isSameDestination } from "./drafts.js";
 /** @typedef {import("./outbox.js").Destination} Destination */
 /** @typedef {ReturnType<typeof createComposition>} Composition */
 
-/** After how many milliseconds a change is kept here, and on the server. */
+/** How long after a change the draft is saved in the browser, and on the server, in milliseconds. */
 const SAVE_DELAY = 300;
 const SYNC_DELAY = 3000;
 
@@ -21,15 +21,15 @@ export function createComposition({ drafts, text, now, onSaved = () => {} }) {
   let destination = null;
   /** The conversation that is open. @type {Destination | null} */
   let shown = null;
-  /** Where the text is kept, if it is: beside a draft that the conversation has already. @type {string | null} */
+  /** The key of the draft, if the text is saved. The conversation may have another draft. @type {string | null} */
   let key = null;
-  /** The draft as it was read or kept here. */
+  /** The text of the draft as it was last read or saved here. */
   let known = "";
   /** Counts the texts that were opened. */
   let opened = 0;
 
-  /** The text of the draft if another tab or device has changed it: none if it was sent or deleted there, or left the browser when
-   * another tab logged out. */
+  /** The text of the draft, if another tab or device has changed it; empty if it was sent or deleted there, or if another tab has
+   * logged out. Undefined if nothing has changed it. */
   function changedElsewhere() {
     if (!destination || key === null) return undefined;
     const kept = drafts().textOf(key);
@@ -41,13 +41,13 @@ export function createComposition({ drafts, text, now, onSaved = () => {} }) {
     return undefined;
   }
 
-  /** Whether another conversation has the draft: it moved, of which this tab will hear. */
+  /** Whether another conversation has the draft: it has moved, and the event is still to come. */
   function hasMoved() {
     const all = drafts().all();
     return all.some(({ content }) => content === known);
   }
 
-  /** Keeps the text as a draft: beside one that was changed elsewhere, and not at all if it is what that was.
+  /** Saves the text as a draft: as a second one if the draft was changed elsewhere, unless the text is the earlier one.
    * @param {boolean} sync Whether it is sent to the server now. */
   function save(sync) {
     const content = text();

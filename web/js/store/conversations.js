@@ -1,5 +1,5 @@
 /**
- * Conversations: the keys under which the store has what belongs to a topic or to a group of people.
+ * Conversations: the keys of topics and of groups of people in the store.
  * @module
  */
 
@@ -23,7 +23,7 @@ export function topicKey(streamId, topic) {
   return `channel/${streamId}/${topic.toLowerCase()}`;
 }
 
-/** What the names of resolved topics begin with. */
+/** The prefix of resolved topics. */
 const RESOLVED = "✔ ";
 
 /** @param {string} topic */
@@ -32,20 +32,20 @@ export const isResolvedTopic = (topic) => topic.startsWith(RESOLVED);
 /** The name of a topic without the mark of resolved ones. @param {string} topic */
 export const plainTopic = (topic) => (isResolvedTopic(topic) ? topic.slice(RESOLVED.length) : topic);
 
-/** The name that a topic gets when it is resolved, or no longer is. @param {string} topic */
+/** The name of a topic after it is resolved, or unresolved. @param {string} topic */
 export const toggledResolved = (topic) => (isResolvedTopic(topic) ? topic.replace(/^✔ [ ✔]*/, "") : RESOLVED + topic);
 
-/** Topics as people write them, by key. @type {Map<string, string>} */
+/** The spelling of topics, by key. @type {Map<string, string>} */
 const spellings = new Map();
 
-/** Notes how a topic is written. @param {number} streamId @param {string} topic @returns {string} its key */
+/** Stores the spelling of a topic. @param {number} streamId @param {string} topic @returns {string} its key */
 export function noteTopic(streamId, topic) {
   const key = topicKey(streamId, topic);
   spellings.set(key, topic);
   return key;
 }
 
-/** A topic as it was noted. @param {string} key @returns {{ streamId: number, topic: string }} */
+/** The topic of a key, in the stored spelling. @param {string} key @returns {{ streamId: number, topic: string }} */
 export function topicOfKey(key) {
   const [, streamId, ...rest] = key.split("/");
   return { streamId: Number(streamId), topic: spellings.get(key) ?? rest.join("/") };

@@ -1,12 +1,12 @@
 /**
- * Messages that are about to be deleted: hidden at once, and deleted when there was time to take it back.
+ * Deletions of messages that can be undone: a message is hidden at once, and deleted after some time.
  * @module
  */
 
-/** How long a deletion can be taken back, in milliseconds: longer than the button for that is shown. */
+/** How long a deletion can be undone, in milliseconds: longer than the button for that is shown. */
 export const TIME_TO_UNDO = 8_000;
 
-/** @param {{ hide: (id: number, isHidden: boolean) => void, remove: (id: number) => Promise<unknown> }} does `remove` answers nothing if it failed. */
+/** @param {{ hide: (id: number, isHidden: boolean) => void, remove: (id: number) => Promise<unknown> }} does `remove` returns undefined if it failed. */
 export function createDeletions({ hide, remove }) {
   /** @type {Map<number, ReturnType<typeof setTimeout>>} */
   const waiting = new Map();
@@ -38,7 +38,7 @@ export function createDeletions({ hide, remove }) {
       if (isWaiting) hide(id, false);
       return isWaiting;
     },
-    /** Deletes them now: the page is left. */
+    /** Deletes all of them now, because the page is left. */
     flush: () => Promise.all([...waiting.keys()].map(run)),
   };
 }

@@ -20,7 +20,7 @@ const isTooShort = (text) => /^\p{ASCII}{0,2}$/u.test(text.trim());
 /** The end of a text that the server has cut. */
 const CUT = /\n\[message truncated\]$/;
 
-/** Whether a text is what the server has, which removes white space around it and cuts what is too long. @param {string} own @param {string} kept */
+/** Whether the server has a text, from which it removes surrounding white space and the end, if it is too long. @param {string} own @param {string} kept */
 const isSame = (own, kept) => own.trim() === kept.trim() || (CUT.test(kept) && own.trim().startsWith(kept.replace(CUT, "").trim()));
 
 /** Whether the server says that it does not have a draft. @param {any} error */
@@ -29,8 +29,8 @@ const isGoneThere = (error) => error?.status === 404 || error?.status === 400;
 /** The most UTF-16 code units of a text that the server does not cut. */
 const MAX_UNCUT = 10_000;
 
-/** Deletes from the browser the drafts of all accounts that the server has: the next person there does not find them. They come
- * back with the next session. */
+/** Deletes from the browser the drafts of all accounts that the server has, so that the next user of the browser does not find them. The
+ * next session fetches them again. */
 export function forgetKnownDrafts() {
   for (const name of names("")) {
     if (!/^\d+\/drafts\//.test(name)) continue;

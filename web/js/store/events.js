@@ -1,5 +1,5 @@
 /**
- * Events: which function changes the store for which type. State and events together are the same as a later state.
+ * Events: the functions that change the store, by type. A state that events have updated is the same as a later state.
  * @module
  */
 
@@ -13,7 +13,7 @@ import { setTyping, userReducers } from "./users.js";
 /** @typedef {import("../../types/api.js").Event} Event */
 /** @typedef {import("../../types/api.js").Message} Message */
 
-/** What the store cannot decide by itself.
+/** Decisions that need more than the store.
  * @typedef {{ matches: (range: import("./messages.js").Range, message: Message) => boolean | null,
  *   onMessage?: (message: Message, event: Event) => void, onEdit?: (message: Message) => void }} Context
  *   `matches`: whether a narrow shows a message; null if only the server knows. `onEdit`: a known message was edited, and has a flag that it did not have, such as that of a mention. */
@@ -179,7 +179,7 @@ const isMove = (event) => event.new_stream_id !== undefined || event.subject !==
 /** The messages that an event deletes. @param {Event} event @returns {number[]} */
 export const deletedIds = (event) => event.message_ids ?? [event.message_id];
 
-/** What else events about messages change. @type {Record<string, Reducer>} */
+/** Changes by events about messages besides the messages. @type {Record<string, Reducer>} */
 const messageReducers = {
   message(store, event, context) {
     const message = /** @type {Message} */ (store.messages.byId.get(event.message.id));

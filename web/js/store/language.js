@@ -1,6 +1,6 @@
 /**
- * The language of the interface: that of the user's settings, and before those are known that of the last visit, or of the
- * browser without a session.
+ * The language of the interface: that of the user's settings. Before they are known, it is the language of the last visit, or without a
+ * session the language of the browser.
  * @module
  */
 

@@ -28,15 +28,15 @@ const WHOLE = [
   ["realm_export", "realm_exports", "realm"],
 ];
 
-/** What the member is called in the event, where it is not called as in the state. @type {Record<string, string>} */
+/** Names of members in events, if they differ from the state. @type {Record<string, string>} */
 const IN_EVENT = {
   custom_profile_fields: "fields",
   realm_default_streams: "default_streams",
   realm_exports: "exports",
 };
 
-/** Events that put records into a list or take one out: type and member, area, the key of a record, and what the record
- * and the key of a removed one are called in the event. @type {[string, Area, string, string, string][]} */
+/** Events that put records into a list or remove one: type and member, area, the key of a record, and the names of the record and
+ * of the key of a removed one in the event. @type {[string, Area, string, string, string][]} */
 const LISTS = [
   ["drafts", "drafts", "id", "draft", "draft_id"],
   ["scheduled_messages", "scheduled", "scheduled_message_id", "scheduled_message", "scheduled_message_id"],
@@ -45,7 +45,7 @@ const LISTS = [
   ["realm_domains", "realm", "domain", "realm_domain", "domain"],
 ];
 
-/** A part of the state, to be read and written by computed names. @param {object} part @returns {Record<string, any>} */
+/** A part of the state, for access by computed names. @param {object} part @returns {Record<string, any>} */
 export const membersOf = (part) => part;
 
 /** @type {Record<string, (store: Store, event: Event) => void>} */
@@ -183,7 +183,7 @@ export function isInGroup(store, userId, setting) {
   return group.members.includes(userId) || group.direct_subgroup_ids.some((id) => isInGroup(store, userId, id));
 }
 
-/** Whether a permission includes the user. One that is not known includes nobody. Guests have no permission that may not be given to
+/** Whether a permission includes the user. An unknown permission includes no one. Guests have no permission that may not be given to
  * everyone, even as members of a group that has it.
  * @param {Store} store @param {"realm" | "stream" | "group"} kind @param {string} setting
  * @param {Parameters<typeof isInGroup>[2] | undefined} holder Who has it. */

@@ -1,5 +1,5 @@
 /**
- * Messages, and which of them a narrow shows: for each narrow that is or was open, one run of ids without gaps.
+ * Messages, and the ranges of them that narrows show: for each narrow that is or was open, a sequence of ids without gaps.
  * @module
  */
 
@@ -7,14 +7,14 @@ import { signal } from "../lib/signal.js";
 
 /** @typedef {import("../../types/api.js").Message} Message */
 
-/** How many narrows keep their runs, and how many messages each. */
+/** How many ranges are kept, and how many messages each may have. */
 const MAX_RANGES = 40;
 const MAX_IDS = 1500;
 
-/** How many messages there are at least before those without a run are looked for. */
+/** The number of messages from which those without a range are dropped. */
 const MANY = 8000;
 
-/** A run of messages of a narrow, ascending. */
+/** Messages of a narrow without gaps, ascending. */
 export class Range {
   /** @param {string} key @param {import("../../types/api.js").Term[]} terms */
   constructor(key, terms) {
@@ -38,24 +38,24 @@ export class Range {
     this.version.value = this.version.peek() + 1;
   }
 
-  /** Whether a message with this id would belong into the run if the narrow showed it. @param {number} id */
+  /** Whether a message with this id would be in the range if the narrow showed it. @param {number} id */
   spans(id) {
     const isAfterStart = this.hasOldest || id >= this.ids[0];
     return this.isLoaded && isAfterStart && (this.hasNewest || id <= Number(this.ids.at(-1)));
   }
 
-  /** Whether so much has arrived that what is far from the reader should go. */
+  /** Whether the range has grown so long that messages far from the reading position should be dropped. */
   isLong() {
     return this.ids.length > 2 * MAX_IDS;
   }
 
-  /** Adds the id of a message that arrives. A run that grows on is not the one that is read. @param {number} id */
+  /** Adds the id of a message that arrives. A range that grows further is not the one that is read. @param {number} id */
   push(id) {
     this.ids.push(id);
     if (this.ids.length > 4 * MAX_IDS) this.trimAround(id);
   }
 
-  /** Adds ids that continue the run at either end. @param {number[]} ids */
+  /** Adds ids at either end. @param {number[]} ids */
   merge(ids) {
     this.ids = [...new Set([...this.ids, ...ids])].sort((a, b) => a - b);
     this.bump();
@@ -77,7 +77,7 @@ export class Range {
     this.bump();
   }
 
-  /** Drops what is far from `id`, so that long reading needs no more memory than short. @param {number} id */
+  /** Drops messages far from `id`, so that long reading does not need more memory. @param {number} id */
   trimAround(id) {
     if (this.ids.length <= MAX_IDS) return;
     const at = this.ids.findIndex((other) => other >= id);
@@ -94,7 +94,7 @@ export function createMessages() {
   /** The least recently used first. @type {Map<string, Range>} */
   const ranges = new Map();
 
-  /** How many messages there may be until those without a run are dropped. */
+  /** The number of messages from which those without a range are dropped next. */
   let limit = MANY;
 
   /** Drops messages that no range refers to, once there are many. */
@@ -110,7 +110,7 @@ export function createMessages() {
     byId,
     ranges,
 
-    /** The run of a narrow. @param {string} key @param {import("../../types/api.js").Term[]} terms */
+    /** The range of a narrow. @param {string} key @param {import("../../types/api.js").Term[]} terms */
     range(key, terms) {
       const found = ranges.get(key) ?? new Range(key, terms);
       ranges.delete(key);
@@ -160,7 +160,7 @@ export function createMessages() {
       for (const id of ids) byId.delete(id);
     },
 
-    /** All runs have to be compared with the server again. */
+    /** Marks all ranges as out of date: they have to be fetched again. */
     markStale() {
       for (const range of ranges.values()) {
         range.isStale = true;

@@ -1,5 +1,5 @@
 /**
- * Notices for the user: short texts about what was done or failed, each shown once.
+ * Notices for the user: short texts about actions that succeeded or failed, each shown once.
  * @module
  */
 
@@ -8,7 +8,7 @@ import { signal } from "../lib/signal.js";
 
 /** @typedef {{ text: string, isError: boolean, action?: { label: string, run: () => void } }} Notice `action`: a button below the text. */
 
-/** Counts actions that failed. What shows the outcome before the server has answered, such as a combobox, shows the former value again. */
+/** Counts actions that failed. Controls that show a new value before the response, such as comboboxes, then show the former value again. */
 export const failures = signal(0);
 
 /** Creates an empty list of notices. */

@@ -12,7 +12,7 @@ export function createOfflineCopy(store, token) {
   const session = token();
   /** @type {ReturnType<typeof import("./offline.js").createOffline> | null} */
   let offline = null;
-  /** What it has to know, until it is used. @type {{ state: State | null, gone: number[] }} */
+  /** Changes since the modules were last used. @type {{ state: State | null, gone: number[] }} */
   let news = { state: null, gone: [] };
 
   async function used() {

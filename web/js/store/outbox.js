@@ -1,11 +1,11 @@
 /**
- * Messages on their way: kept on the disk until the server has them, sent in order, shown as the text that was written.
+ * The outbox: messages that are being sent. They are stored in the browser until the server has them, sent in order, and shown as
+ * source text.
  *
- * Without a connection they wait. A refusal is final: the message stays as failed, to be sent again or taken back. What
- * broke during a request is sent again under the same name: the server answers a message that it has with its id.
+ * Without a connection they wait. A refusal is final: the message is marked as failed, and the user can send it again or edit it. If
+ * the connection breaks during a request, the message is sent again with the same local id, and the server deduplicates it.
  *
- * Each message is kept by itself and belongs to the tab in which it was written. Another tab takes it over when that
- * one has ended.
+ * Each message has its own entry, and belongs to the tab in which it was written. Another tab takes it over when that one has ended.
  * @module
  */
 
@@ -19,7 +19,7 @@ import { isSameDestination } from "./drafts.js";
  *   state: "waiting" | "sending" | "unsure" | "failed", error?: string, sentId?: number }} OutgoingMessage
  *   `queueId`: the queue of the first attempt. With `localId` it is the name under which the server knows the message. */
 
-/** What is kept, as text by key; null deletes. @typedef {{ all: () => Map<string, string>, set: (key: string, text: string | null) => void }} Entries */
+/** Stored texts by key; null deletes one. @typedef {{ all: () => Map<string, string>, set: (key: string, text: string | null) => void }} Entries */
 
 /** The tabs of this browser: the name of this one, what to do once another has ended, and whether this one works for all.
  * @typedef {{ id: string, whenEnded: (id: string, run: () => void) => void, isFirst: () => boolean }} Tabs */

@@ -1,5 +1,5 @@
 /**
- * Marking messages as read: here at once, on the server a moment later together with others.
+ * Marking messages as read: in the store at once, and on the server a moment later, together with others.
  * @module
  */
 

@@ -106,7 +106,7 @@ export const unreadCount = (store, key) => store.unread.get(key)?.size ?? 0;
 
 /** @typedef {{ streamId: number, topic: string, key: string, ids: Set<number>, isMuted: boolean, isFollowed: boolean, hasMention: boolean, newest: number }} UnreadTopic */
 
-/** A value that is computed once for all that read it until something in one of the areas changes.
+/** A value that is computed once for all readers, until one of these areas changes.
  * @template T @param {(store: Store) => T} compute @returns {(store: Store) => T} */
 const derived = (compute) =>
   computedOf((/** @type {Store} */ store) => {
@@ -130,7 +130,7 @@ function newestOf(ids) {
   return newest;
 }
 
-/** What follows from the unread messages of a conversation, by their set, which is another after each change.
+/** Values derived from the unread messages of a conversation, by their set, which is another object after each change.
  * @type {WeakMap<Set<number>, { streamId: number, topic: string, newest: number }>} */
 const details = new WeakMap();
 

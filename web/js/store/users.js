@@ -1,5 +1,5 @@
 /**
- * People: users, presence, statuses, who is muted, who types.
+ * Users: presence, statuses, muted users, typing notices.
  * @module
  */
 
@@ -50,7 +50,7 @@ export function mentionName(store, { user_id, full_name }) {
   return [...store.users.values()].some(isSame) ? `${full_name}|${user_id}` : full_name;
 }
 
-/** What rows of messages show of people. */
+/** The members of users that rows of messages show. */
 const SHOWN_IN_ROWS = ["full_name", "avatar_url", "avatar_version", "role", "is_active", "is_bot", "bot_owner_id"];
 
 /** @type {Record<string, (store: Store, event: Event) => void>} */
