@@ -1,5 +1,5 @@
 /**
- * Keys: one dispatcher for the page. Views register what they do; the help lists what there is.
+ * Keys: one dispatcher for the page. Views bind keys to actions; the help lists the bindings.
  * @module
  */
 
@@ -20,7 +20,7 @@ export const allBindings = () => bindings;
 
 const isMac = /Mac|iPhone|iPad/.test(navigator.platform);
 
-/** The name of what was pressed, such as `Ctrl+k`, `Shift+Enter`, `A`, `ArrowDown`. @param {KeyboardEvent} event */
+/** The name of a pressed key, such as `Ctrl+k`, `Shift+Enter`, `A`, `ArrowDown`. @param {KeyboardEvent} event */
 export function keyName(event) {
   const command = isMac && event.key !== "[" ? event.metaKey : event.ctrlKey;
   const key = event.key === " " ? "Space" : event.key;
@@ -49,22 +49,22 @@ export const isDialogOpen = () => document.querySelector("dialog[open]") !== nul
 /** Whether an event belongs to an input method that composes a character. @param {KeyboardEvent} event */
 export const isComposing = (event) => event.isComposing || event.keyCode === 229;
 
-/** Keys that press a button, that choose in a menu, and that are held besides characters. */
+/** Keys that press a button, that choose in a menu, and that are held like characters. */
 const ACTIVATING = /^(Enter| )$/;
 const CHOOSING = /^(Enter| |ArrowUp|ArrowDown|Home|End)$/;
 const NAMED = /^(Backspace|Enter|Escape|Arrow.*|Home|End)$/;
 
-/** How many things are about to open. */
+/** How many views are about to open. */
 let opening = 0;
 
-/** Whether something is about to open. */
+/** Whether a view is about to open. */
 export const isOpening = () => opening > 0;
 
-/** What was typed meanwhile. @type {KeyboardEvent[]} */
+/** Keys that were pressed meanwhile. @type {KeyboardEvent[]} */
 const held = [];
 
-/** Waits for what opens. What is typed meanwhile is meant for it: it is no command, and is typed into the field that gets the
- * focus, or chooses in the menu. Without these it is discarded. @template T @param {Promise<T>} opened */
+/** Waits for a view that opens. Keys that are pressed meanwhile are for this view: they are typed into its field, or choose in its menu. If
+ * it has neither, they are discarded. @template T @param {Promise<T>} opened */
 export async function holdKeys(opened) {
   opening++;
   try {
@@ -85,7 +85,7 @@ function typeHeld() {
   }
 }
 
-/** Does what a key would have done that was held. @param {KeyboardEvent} event @param {Element | null} target What has the focus. */
+/** Performs the action of a key that was held. @param {KeyboardEvent} event @param {Element | null} target What has the focus. */
 function press(event, target) {
   const { key } = event;
   const isItem = target?.matches("[role^=menuitem]") === true;
@@ -102,7 +102,7 @@ function press(event, target) {
 /** Whether a key is held: characters, and those that edit or choose. @param {KeyboardEvent} event */
 const isTyped = ({ key, ctrlKey, metaKey }) => !ctrlKey && !metaKey && (key.length === 1 || NAMED.test(key));
 
-/** Whether a button is pressed again whose menu is not there yet. @param {KeyboardEvent} event */
+/** Whether the key presses a button again whose menu is still loading. @param {KeyboardEvent} event */
 const isImpatient = ({ key, target }) =>
   held.length === 0 && ACTIVATING.test(key) && target instanceof Element && target.closest("button, a, [role=button]") !== null;
 

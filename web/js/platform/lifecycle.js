@@ -34,7 +34,7 @@ export const quarter = signal(quarterNow());
 let lastInput = Date.now();
 let hadInput = true;
 
-/** Whether this is the tab that goes on in the background. */
+/** Whether this is the tab that keeps polling in the background. */
 let holdsBackground = false;
 
 /** When a tab had the focus last, shared by all tabs. */
@@ -101,7 +101,7 @@ export function takeInput() {
   return had;
 }
 
-/** The next call of `takeInput` has this answer as well, as it did not reach the server. @param {boolean} had */
+/** Makes the next call of `takeInput` return this as well, because the report did not reach the server. @param {boolean} had */
 export function returnInput(had) {
   hadInput ||= had;
 }

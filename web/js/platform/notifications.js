@@ -3,28 +3,28 @@
  * @module
  */
 
-/** What the published desktop application adds to the page. @returns {any} */
+/** The interface that the published desktop application adds to the page. @returns {any} */
 export function bridge() {
   const found = /** @type {any} */ (window).electron_bridge;
   return found && !(found instanceof Element) ? found : null;
 }
 
-/** `unsupported`: without a secure context there are none. @returns {NotificationPermission | "unsupported"} */
+/** The permission to show notifications. `unsupported`: the page has no secure context. @returns {NotificationPermission | "unsupported"} */
 export function permission() {
   if (bridge()?.new_notification) return "granted";
   if (!("Notification" in window) || !window.isSecureContext) return "unsupported";
   return Notification.permission;
 }
 
-/** Asks; browsers want a click for it. */
+/** Asks for the permission. Browsers require a click for it. */
 export async function askPermission() {
   return permission() === "unsupported" ? "unsupported" : Notification.requestPermission();
 }
 
-/** What is shown, by tag. @type {Map<string, { close(): void }>} */
+/** The notifications that are shown, by tag. @type {Map<string, { close(): void }>} */
 export const shown = new Map();
 
-/** Ends when those that came before have used the notifications of the service worker. @type {Promise<unknown>} */
+/** Resolves when all earlier calls of `inTurn` have ended. @type {Promise<unknown>} */
 let latest = Promise.resolve();
 
 /** Uses the notifications of the service worker, one after the other: Chromium forgets one that it is about to show while it is

@@ -1,5 +1,5 @@
 /**
- * The fragment of the URL, as a signal; going to another and back.
+ * The fragment of the URL as a signal, and navigation.
  *
  * Each entry of the history knows its place in it, and one with an overlay knows what is below: leaving an overlay goes back
  * there, however it was opened and whatever was shown in it.
@@ -25,13 +25,13 @@ const entryOf = (/** @type {unknown} */ state) => /** @type {any} */ (state)?.en
 /** @type {Entry} */
 let current = entryOf(history.state) ?? { at: 0, fragment: fragment.peek() };
 
-/** Notes in the entry of the history where it is. @param {Entry} entry */
+/** Stores the place in the entry of the history. @param {Entry} entry */
 function note(entry) {
   current = entry;
   history.replaceState({ ...history.state, entry }, "");
 }
 
-/** What comes after `before`. @param {Entry} before @param {string} next @param {number} at @returns {Entry} */
+/** The entry after `before`. @param {Entry} before @param {string} next @param {number} at @returns {Entry} */
 function entryAfter(before, next, at) {
   if (!isOverlay(next)) return { at, fragment: next };
   const below = isOverlay(before.fragment) ? before.below : { at: before.at, fragment: before.fragment };

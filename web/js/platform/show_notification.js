@@ -1,5 +1,5 @@
 /**
- * Showing notifications of the desktop, in one tab.
+ * Showing desktop notifications, in one of several tabs.
  * @module
  */
 
@@ -8,7 +8,7 @@ import { go } from "./router.js";
 
 /** @typedef {{ title: string, body: string, icon: string | null, tag: string, fragment: string, id: number }} Notice `id`: of the message. */
 
-/** How long only one tab notifies of a message, in milliseconds. */
+/** How long a claim keeps other tabs from showing the same message, in milliseconds. */
 const CLAIM = 3_000;
 
 /** Whether this tab is the first to ask for a name; the others leave the work to it. Without secure context all may.

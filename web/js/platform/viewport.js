@@ -1,6 +1,6 @@
 /**
- * The height that is left beside a keyboard on the screen, as `--height`. Browsers that resize the page by themselves
- * (`interactive-widget`) need nothing; others shrink only the visual viewport.
+ * The height of the page above an on-screen keyboard, as `--height`. Browsers that support `interactive-widget` resize the page
+ * themselves; others shrink only the visual viewport.
  * @module
  */
 

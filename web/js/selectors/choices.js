@@ -1,5 +1,5 @@
 /**
- * Choices of channels, topics and people for a text. Pure.
+ * Choices of channels, topics and people that match a text. Pure.
  * @module
  */
 
@@ -14,11 +14,11 @@ import { topicName } from "./title.js";
 /** @typedef {import("../../types/api.js").User} User */
 /** @typedef {{ topic: string, label: string, isNew: boolean }} TopicChoice */
 
-/** How many choices a list has. */
+/** The most choices of a list. */
 const MAX = 50;
 
-/** Channels with a name that fits, pinned ones first, those of the user before others.
- * @param {Store} store @param {string} query @param {(channel: Channel) => boolean} [isWanted] By default: those that the user is in. @returns {Channel[]} */
+/** Channels whose name matches: those of the user before others, pinned ones first.
+ * @param {Store} store @param {string} query @param {(channel: Channel) => boolean} [isWanted] By default, the channels of the user. @returns {Channel[]} */
 export function channelChoices(store, query, isWanted = (channel) => channel.subscribed) {
   const channels = openChannels(store)
     .filter(isWanted)
@@ -26,7 +26,7 @@ export function channelChoices(store, query, isWanted = (channel) => channel.sub
   return ranked(channels, query, (channel) => [channel.name], channelPreference).slice(0, MAX);
 }
 
-/** Topics of a channel that fit, the latest first; behind them the text itself, if no topic is called so.
+/** Topics of a channel that match, the latest first, and then the text itself, if no topic has this name.
  * @param {Store} store @param {number | null} streamId @param {string} query @returns {TopicChoice[]} */
 export function topicChoices(store, streamId, query) {
   const known = streamId === null ? [] : (store.topics.get(streamId) ?? []).map(({ name }) => name);
@@ -37,7 +37,7 @@ export function topicChoices(store, streamId, query) {
   return wanted === "" || isKnown ? choices : [...choices, { topic: wanted, label: wanted, isNew: true }];
 }
 
-/** People with a name or email address that fits. @param {Store} store @param {string} query
+/** People whose name or email address matches. @param {Store} store @param {string} query
  * @param {{ without: number[], withBots: boolean }} how @returns {User[]} */
 export function userChoices(store, query, { without, withBots }) {
   const users = [...store.users.values()].filter(

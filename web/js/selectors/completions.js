@@ -1,5 +1,5 @@
 /**
- * Completions: what is before the cursor, and what it may become. Pure.
+ * Completions of the text before the cursor. Pure.
  * @module
  */
 
@@ -19,7 +19,7 @@ import { topicName } from "./title.js";
  *   user?: import("../../types/api.js").User, channel?: import("../../types/api.js").Channel, emoji?: any }} Completion */
 /** @typedef {{ start: number, query: string, kind: "mention" | "silent" | "channel" | "topic" | "emoji" | "language" | "command" | "time", channel?: string }} Trigger */
 
-/** Finds what is being completed, if what follows the cursor ends it. @param {string} text @param {number} cursor
+/** Finds the text that is being completed, unless a word goes on behind the cursor. @param {string} text @param {number} cursor
  * @returns {Trigger | null} */
 export function triggerAt(text, cursor) {
   if (!/^($|[\s,.;?!()[\]> "'])/.test(text.slice(cursor))) return null;
@@ -150,7 +150,7 @@ export function completionsFor(store, trigger, context) {
 /** More than the id of any message. */
 const FAR = 1e12;
 
-/** How people who fit equally well are ordered, the lowest first: those of the channel, those who wrote here lately, those of the latest
+/** The order of people who match equally well, the lowest first: members of the channel, recent senders in this view, people with recent
  * direct messages, and bots last.
  * @param {Store} store @param {{ channel: number | null, recent?: number[] }} context
  * @returns {(user: import("../../types/api.js").User) => number} */

@@ -1,5 +1,5 @@
 /**
- * Days in a search: what is meant by a text. Pure.
+ * Days in a search: parsing and writing them. Pure.
  * @module
  */
 
@@ -25,6 +25,6 @@ export function dayOfText(text, now) {
   return isReal ? seconds(date) : null;
 }
 
-/** A day as it is written in a search. @param {Date} date */
+/** A day in the syntax of a search. @param {Date} date */
 export const textOfDay = (date) =>
   [date.getFullYear(), String(date.getMonth() + 1).padStart(2, "0"), String(date.getDate()).padStart(2, "0")].join("-");

@@ -1,5 +1,5 @@
 /**
- * What the emoji picker shows: what was used lately, popular ones and groups, or what fits a search. Pure.
+ * The emoji of the picker: recent ones, popular ones and groups, or those that match a search. Pure.
  * @module
  */
 
@@ -10,7 +10,7 @@ import { ranked } from "./ranking.js";
 
 /** @typedef {import("../store/emoji.js").CatalogEmoji} CatalogEmoji */
 
-/** How many are found at once. */
+/** The most results of a search. */
 const FOUND = 120;
 
 /** @param {CatalogEmoji} emoji */
@@ -19,7 +19,7 @@ const popularity = ({ name, aliases }) => {
   return place < 0 ? POPULAR.length : place;
 };
 
-/** The place of an emoji before others that are found: the one of this name, then popular ones whose names begin so.
+/** The rank of an emoji among results: the one of this name, then popular ones whose names begin with the text.
  * @param {CatalogEmoji} emoji @param {string} wanted */
 function placeOf(emoji, wanted) {
   const names = [emoji.name, ...emoji.aliases.filter((one) => !MORE_WORDS[emoji.code]?.includes(one))];
@@ -27,7 +27,7 @@ function placeOf(emoji, wanted) {
   return names.some((name) => name.startsWith(wanted)) ? popularity(emoji) : POPULAR.length;
 }
 
-/** Emoji by their names, other names and words for them.
+/** Finds emoji by their names, aliases and keywords.
  * @template {CatalogEmoji} E @param {E[]} all @param {string} query @returns {E[]} */
 export function findEmoji(all, query) {
   const text = query.replaceAll("_", " ").trim();

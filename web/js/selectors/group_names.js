@@ -1,5 +1,5 @@
 /**
- * Names of groups. Those of the system are called after roles, and have names in the user's language. Pure.
+ * Names of groups. System groups are named after roles, in the user's language. Pure.
  * @module
  */
 

@@ -1,5 +1,5 @@
 /**
- * Who a permission names: one group, or several groups and people. Pure.
+ * Values of permissions: one group, or several groups and people; and the rights of the user that follow. Pure.
  * @module
  */
 

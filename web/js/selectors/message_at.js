@@ -1,17 +1,17 @@
 /**
- * The message with which a day begins.
+ * Finding the first message of a day.
  * @module
  */
 
 /** @typedef {{ id: number, timestamp: number }} Dated */
 
-/** How many messages each request for a day brings, on each side of a guess. */
+/** How many messages each request fetches before and after the guessed id. */
 const AROUND = 20;
 
 /** The most requests for one day. */
 const TRIES = 40;
 
-/** The message at which a day begins, or the last one before it: looked for as in a dictionary, since the interface knows no dates.
+/** The first message of a day, or the last one before it. An interpolation search over ids, because the API has no dates.
  * @param {(params: { anchor: number | "oldest" | "newest", num_before: number, num_after: number }) => Promise<Dated[]>} load In the order of ids.
  * @param {number} seconds @param {boolean} isBefore @returns {Promise<number | null>} null if there is none */
 export async function messageAt(load, seconds, isBefore) {

@@ -1,5 +1,5 @@
 /**
- * What the user may do with a message, as the server decides. Pure.
+ * Permissions of the user for a message, as the server checks them. Pure.
  * @module
  */
 
@@ -20,7 +20,7 @@ export function mayDelete(store, message) {
   return isOwn && mayIn(store, "can_delete_own_message_group", channel) && (!limit || store.now() - message.timestamp <= limit);
 }
 
-/** What the user may change of the place of messages of a channel: their topic, and their channel. Resolving a topic is another right.
+/** Whether the user may move messages of a channel to another topic, and to another channel. Resolving a topic is another permission.
  * @param {Store} store @param {number} streamId
  * @param {{ to?: number, timestamp?: number }} [move] `to`: the channel that they would go to; `timestamp`: that of the message, UNIX
  *   seconds, where the time limits count.

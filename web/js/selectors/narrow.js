@@ -1,5 +1,5 @@
 /**
- * Narrows: which messages a view shows, as terms, as the fragment of a URL, as parameters of a request, and as a test of
+ * Narrows: the messages that a view shows, as terms, as the fragment of a URL, as parameters of a request, and as a predicate for
  * one message.
  * @module
  */
@@ -115,7 +115,7 @@ export function toTerm(store, operator, operand) {
   return { operator, operand };
 }
 
-/** The person whose name begins so, or a part of it, if there is only one. @param {Store} store @param {string} start In lower case. */
+/** The person whose name, or a word of it, begins with a text, if there is only one. @param {Store} store @param {string} start In lower case. */
 function onlyOneCalled(store, start) {
   const isFit = (/** @type {string} */ name) => name.startsWith(start) || name.split(/\s+/).some((part) => part.startsWith(start));
   const people = [...store.users.values()].filter(
@@ -202,7 +202,7 @@ export function messageFragment(store, message) {
   return `narrow/dm/${ids.join(",")}-${ids.length > 2 ? "group" : "dm"}/near/${message.id}`;
 }
 
-/** What a narrow is, as far as views differ.
+/** The kinds of narrows that views distinguish.
  * @typedef {{ kind: "topic", streamId: number, topic: string } | { kind: "channel", streamId: number } | { kind: "dm", userIds: number[] }
  *   | { kind: "feed" } | { kind: "other" }} NarrowKind */
 
@@ -242,7 +242,7 @@ export function conversationOfRoute(route) {
 const WHOLE = new Set(["channel", "topic", "dm", "dm-including", "in", "channels", "near", "with"]);
 const WHOLE_FLAGS = new Set(["dm", "resolved", "followed", "muted"]);
 
-/** Whether a narrow may have some messages of a conversation without the others, as a search does. @param {Term[]} terms */
+/** Whether a narrow may show only some messages of a conversation, as a search does. @param {Term[]} terms */
 export const hasPartialConversations = (terms) =>
   terms.some(({ operator, operand }) => (operator === "is" ? !WHOLE_FLAGS.has(String(operand)) : !WHOLE.has(operator)));
 

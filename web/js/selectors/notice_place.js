@@ -1,5 +1,5 @@
 /**
- * Where a message is, in words for its notification. Pure.
+ * The conversation of a message as text for its notification. Pure.
  * @module
  */
 
@@ -12,7 +12,7 @@ import { topicName } from "./title.js";
 /** The most characters of names in the title of a notification. */
 const MOST_NAMES = 50;
 
-/** Where a message is, as the title of its notification says. Many people are counted.
+/** The conversation of a message for the title of its notification. If there are many people, their number.
  * @param {import("../store/store.js").Store} store @param {import("../../types/api.js").Message} message */
 export function noticePlace(store, message) {
   if (message.type === "stream") return `#${channelOf(store, Number(message.stream_id)).name} > ${topicName(store, message.subject)}`;

@@ -1,5 +1,5 @@
 /**
- * The rows of the inbox and of the recent conversations as plain data, from which they are drawn again where they differ. Pure.
+ * The rows of the inbox and of the recent conversations as plain data; rows whose data have changed are drawn again. Pure.
  * @module
  */
 
@@ -92,13 +92,13 @@ function recentRow(store, key, { newest, senders }) {
   };
 }
 
-/** What a row of the recent conversations is made of. @param {Store} store @param {string} key @param {Recent} conversation */
+/** The inputs of a row of the recent conversations. @param {Store} store @param {string} key @param {Recent} conversation */
 const recentInputs = (store, key, { newest, senders }) => [
   ...[newest, senders.size, newest.type === "stream" ? store.channels.get(Number(newest.stream_id)) : null],
   ...[store.unread.get(key), store.userTopics.get(key), dayOf(Date.now() / 1000), Date.now() / 1000 - newest.timestamp < 86_400],
 ];
 
-/** What the recent conversations are sorted by. Without a rule, the newest message is first.
+/** Orders of the recent conversations. By default, the newest message is first.
  * @type {Record<string, (one: RecentRow, other: RecentRow) => number>} */
 const RECENT_ORDERS = {
   topic: (one, other) => collator.compare(one.name, other.name),
@@ -111,7 +111,7 @@ const RECENT_ORDERS = {
  *   `RECENT_ORDERS`.
  * @param {Memo<RecentRow>} [memo] Rows that stay the same are the same objects. @returns {RecentRow[]} */
 export function recentRows(store, ids, { filter, only, order = "" }, memo = createMemo()) {
-  // Names and pictures, and how times are written.
+  // Names and pictures, and the format of times.
   const version = store.on("users", "realm", "settings");
   const words = wordsOf(filter);
   const rows = [...recentConversations(store, ids)].flatMap(([key, conversation]) => {

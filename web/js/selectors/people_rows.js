@@ -14,10 +14,10 @@ import { collator, wordsOf } from "./sidebar_items.js";
 
 const RANK = { active: 0, idle: 1, offline: 2 };
 
-/** From this number of people on, those who are offline and elsewhere are found by their names only. */
+/** The number of people above which those who are offline, and not in the conversation, are listed only if the filter matches. */
 const MANY = 600;
 
-/** The people of a view, and what they are called; null where it has none of its own, or they are not known.
+/** The people of a view, and a title for them; null if the view has none of its own, or they are not known.
  * @param {Store} store @param {import("../../types/app.js").Route} route @returns {{ title: string, ids: Set<number> } | null} */
 export function peopleOf(store, route) {
   if (route.kind === "narrow" && route.narrow.kind === "dm")

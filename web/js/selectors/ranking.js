@@ -1,9 +1,9 @@
 /**
- * Which names fit what is typed, and how well. Pure.
+ * Matching names with what is typed, and ranking them. Pure.
  * @module
  */
 
-/** How well a name fits: lower is better; null if it does not. @param {string} name @param {string} query @returns {number | null} */
+/** How well a name matches: lower is better; null if it does not. @param {string} name @param {string} query @returns {number | null} */
 function rank(name, query) {
   const [text, wanted] = [fold(name), fold(query)];
   if (text === wanted) return 0;

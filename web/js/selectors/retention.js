@@ -1,5 +1,5 @@
 /**
- * Choices of how long messages are kept. Pure.
+ * Choices of the retention of messages. Pure.
  * @module
  */
 

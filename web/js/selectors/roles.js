@@ -1,5 +1,5 @@
 /**
- * Roles of people, and what they allow.
+ * Names of roles, and permissions that depend on roles.
  * @module
  */
 

@@ -1,5 +1,5 @@
 /**
- * Routes: which view a fragment of the URL means, and where a click on a channel leads. Pure.
+ * Routes: the view of a fragment of the URL, and the target of a click on a channel. Pure.
  * @module
  */
 
@@ -20,7 +20,7 @@ const FEED = [{ operator: "in", operand: "home" }];
 /** Fragments of the combined feed. */
 const OF_FEED = ["feed", "all_messages"];
 
-/** Whether a fragment means messages, before there is a state. @param {string} fragment Without `#`. */
+/** Whether a fragment leads to messages, before the state is loaded. @param {string} fragment Without `#`. */
 export const meansMessages = (fragment) => OF_FEED.includes(fragment) || fragment.startsWith("narrow/");
 
 /** @param {Store} store @param {string} fragment Without `#`. @returns {Route} */
@@ -39,7 +39,7 @@ export function routeOf(store, fragment) {
   return home === "recent_topics" ? { kind: "recent" } : home === "all_messages" ? feed : { kind: "inbox" };
 }
 
-/** Operators whose messages are the same for all. @type {string[]} */
+/** Operators whose messages are the same for all users. @type {string[]} */
 const OF_VISITORS = ["channel", "channels", "topic", "sender", "has", "search", "near", "id", "with"];
 
 /** @param {Term} term */

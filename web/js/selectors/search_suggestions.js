@@ -1,5 +1,5 @@
 /**
- * What a search may go on with: operators, and their values. Pure.
+ * Suggestions for a search: operators, and their values. Pure.
  * @module
  */
 
@@ -13,7 +13,7 @@ import { DATES, openName, parseSearch, readOperand, splitSearch, writtenOperand 
 /** @typedef {import("../store/store.js").Store} Store */
 /** @typedef {{ text: string, label: string, detail: string }} Suggestion */
 
-/** The operators, with what they do. @type {() => [string, string][]} */
+/** The operators, and their descriptions. @type {() => [string, string][]} */
 export const operatorTexts = () => [
   ["channel:", t("Messages in a channel")],
   ["topic:", t("Messages in a topic")],
@@ -37,7 +37,7 @@ export const operatorTexts = () => [
   ["before:", t("Messages before a day")],
 ];
 
-/** Days that are often meant, and the one that is written. @param {string} value @returns {[string, string][]} */
+/** Common days, and the day that is typed. @param {string} value @returns {[string, string][]} */
 function days(value) {
   const now = new Date();
   const ago = (/** @type {number} */ count) => textOfDay(new Date(now.getFullYear(), now.getMonth(), now.getDate() - count));

@@ -1,5 +1,5 @@
 /**
- * The text of the search box: to terms and back. Pure.
+ * Conversion of the text of the search box to terms, and back. Pure.
  * @module
  */
 
@@ -13,10 +13,10 @@ import { operandText, searchPills } from "./title.js";
 /** @typedef {import("../store/store.js").Store} Store */
 /** @typedef {import("../../types/api.js").Term} Term */
 
-/** Operators of days, and what each is called here: the messages from a day on, and those before it. @type {Record<string, string>} */
+/** Operators of days, each with the one that it is an alias of: `date`, messages from a day on, or `before`. @type {Record<string, string>} */
 export const DATES = { date: "date", on: "date", after: "date", since: "date", during: "date", before: "before", until: "before" };
 
-/** Operators of what has a name, which may have several words. */
+/** Operators whose operand is a name, which may have several words. */
 const NAMED = ["channel", "sender", "dm", "dm-including"];
 
 /** Splits at spaces outside of quotes. @param {string} text @returns {string[]} */
@@ -24,7 +24,7 @@ export function splitSearch(text) {
   return text.replace(/[“”]/g, '"').match(/(?:[^\s"]|"[^"]*"?)+/g) ?? [];
 }
 
-/** A channel by its name, or by a part of it that no other has. @param {Store} store @param {string} text */
+/** A channel by its name, or by a part of it that no other channel matches. @param {Store} store @param {string} text */
 function channelCalled(store, text) {
   if (/^\d+(-|$)/.test(text) || channelByName(store, text) || channelByName(store, text.replaceAll("-", " "))) return text;
   const found = ranked(openChannels(store), text, (channel) => [channel.name]);
@@ -34,10 +34,10 @@ function channelCalled(store, text) {
 /** Characters that have a meaning in a search. In an operand, they are written as in a URL. */
 const SPECIAL = ["%", "+", '"', "“", "”"];
 
-/** An operand as a search has it, from any text. @param {string} text */
+/** Writes a text as an operand of a search. @param {string} text */
 export const writtenOperand = (text) => text.replace(/[%+"“”]/g, (char) => encodeURIComponent(char)).replaceAll(" ", "+");
 
-/** The text of an operand. In quotes, `+` is no space. @param {string} written */
+/** Reads the text of an operand. In quotes, `+` is not a space. @param {string} written */
 export const readOperand = (written) =>
   written
     .replace(/"([^"]*)"?|\+/g, (_, quoted) => quoted ?? " ")
@@ -46,7 +46,7 @@ export const readOperand = (written) =>
 /** The topic without a name, as an operand. */
 const NO_TOPIC = '""';
 
-/** The term of an operator and what is written behind it; null if it is none. @param {Store} store @param {string} operator @param {string} written @returns {Term | null} */
+/** The term of an operator and its operand; null if it is none. @param {Store} store @param {string} operator @param {string} written @returns {Term | null} */
 function termOf(store, operator, written) {
   const operand = readOperand(written);
   if (operand === "" && (operator !== "topic" || written !== NO_TOPIC)) return null;
@@ -57,7 +57,7 @@ function termOf(store, operator, written) {
   return name === null ? null : toTerm(store, operator, name);
 }
 
-/** What looks like an operator with its operand. */
+/** The syntax of an operator with its operand. */
 const OPERATOR = /^(-?)([a-z-]+):(.*)$/is;
 
 /** The term of a part of a search; null if it is words. @param {Store} store @param {string} part @returns {Term | null} */
@@ -96,7 +96,7 @@ export function parseSearch(store, text) {
   return rest === "" ? terms : [...terms, { operator: "search", operand: rest }];
 }
 
-/** A term as text that means the same again: names are left out where they mean another channel or person, or none.
+/** A term as text that parses to the same term. Names that would parse to another channel or person, or to none, are replaced by ids.
  * @param {Store} store @param {Term} term */
 function textOfTerm(store, term) {
   const { operator, operand, negated } = term;
@@ -109,7 +109,7 @@ function textOfTerm(store, term) {
 /** @param {Store} store @param {Term[]} terms @returns {string} */
 export const searchText = (store, terms) => terms.map((term) => textOfTerm(store, term)).join(" ");
 
-/** What of a text looks like an operator and is none, in words; null if all of it is understood. @param {Store} store @param {string} text
+/** An error text for the first part that looks like an operator but is none; null if there is no such part. @param {Store} store @param {string} text
  * @returns {string | null} */
 export function searchProblem(store, text) {
   for (const part of searchParts(store, text)) {
@@ -128,7 +128,7 @@ export function searchProblem(store, text) {
   return null;
 }
 
-/** A text as the box shows it: terms, each of which can be taken out, and what is still words.
+/** Splits a text into terms and the remaining words, as the box shows it.
  * @param {Store} store @param {string} text @returns {{ terms: Term[], rest: string }} */
 export function takeTerms(store, text) {
   /** @type {Term[]} */
@@ -143,7 +143,7 @@ export function takeTerms(store, text) {
   return { terms, rest: words.join(" ") };
 }
 
-/** What a term is called in the box. @param {Store} store @param {Term} term */
+/** The label of a term in the box. @param {Store} store @param {Term} term */
 export const termLabel = (store, term) => searchPills(store, [term])[0]?.label ?? "";
 
 /** The day that a search is about, and the other terms. @param {Term[]} terms

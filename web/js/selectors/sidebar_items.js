@@ -1,5 +1,5 @@
 /**
- * What the lists of conversations and people show, in their order.
+ * The items of the lists of conversations and people, in their order.
  * @module
  */
 
@@ -51,11 +51,11 @@ export function channelSections(store, filter = "") {
   return [...sections.values()].filter((section) => section.channels.length > 0);
 }
 
-/** How many conversations a list has that is not shown in full: of late, and with those that have unread messages. */
+/** How many conversations a list has if it is not shown in full: recent ones, and including those with unread messages. */
 const TOPICS = { recent: 8, unread: 12 };
 const DIRECTS = { recent: 8, unread: 15 };
 
-/** The conversations of a list that is not shown in full: those of late, older ones with unread messages, and the open one.
+/** The conversations of a list that is not shown in full: recent ones, older ones with unread messages, and the open one.
  * @template {{ unread: number }} T @param {T[]} items The latest first.
  * @param {{ recent: number, unread: number, isCurrent: (item: T) => boolean, isOff?: (item: T) => boolean }} which */
 function pick(items, { recent, unread, isCurrent, isOff = () => false }) {

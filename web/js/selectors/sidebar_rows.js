@@ -1,5 +1,5 @@
 /**
- * The rows of the left column as plain data, from which they are drawn again where they differ. Pure.
+ * The rows of the left column as plain data; rows whose data have changed are drawn again. Pure.
  * @module
  */
 
@@ -109,7 +109,7 @@ export function sectionRows(store, sections, { route, folded, hrefOf }, memo = c
 
 /** @typedef {import("./sidebar_items.js").TopicItem & { streamId: number, isCurrent: boolean }} TopicRow */
 
-/** The topics of the open channel, and what shows all of them and begins another. @param {Store} store @param {Route} route @param {boolean} all
+/** The topics of the open channel, a row that shows all of them, and a row that starts a new topic. @param {Store} store @param {Route} route @param {boolean} all
  * @returns {(TopicRow | { key: "more" | "new", streamId: number })[]} */
 export function topicRows(store, route, all) {
   const streamId = channelOfRoute(route);

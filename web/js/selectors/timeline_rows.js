@@ -1,5 +1,5 @@
 /**
- * The rows of a timeline: one for each message, with what stands above it. Pure.
+ * The rows of a timeline: one for each message, with its dates and bars. Pure.
  * @module
  */
 
@@ -78,7 +78,7 @@ export const isSameRow = (one, other) => one.rev === other.rev && one.isUnread =
  * @param {Row} one @param {Row} other */
 export const differOnlyInReading = (one, other) => isSameFrame(one, other) && isSameMessage(one.message, other.message);
 
-/** Whether what stands around the messages of two rows is the same. @param {Row} one @param {Row} other */
+/** Whether two rows differ at most in their message. @param {Row} one @param {Row} other */
 function isSameFrame(one, other) {
   return (
     one.day === other.day &&

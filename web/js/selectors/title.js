@@ -14,10 +14,10 @@ import { namesOf } from "./sidebar_items.js";
 /** @typedef {import("../store/store.js").Store} Store */
 /** @typedef {import("../../types/api.js").Term} Term */
 
-/** What the server calls an empty topic, in English. */
+/** The server's name of an empty topic, in English. */
 const EMPTY_TOPIC = "general chat";
 
-/** What an empty topic is called. @param {Store} store */
+/** The name of an empty topic. @param {Store} store */
 export function emptyTopicName({ state }) {
   const name = state.realm_empty_topic_display_name ?? EMPTY_TOPIC;
   return name === EMPTY_TOPIC ? t("general chat") : name;
@@ -68,7 +68,7 @@ export function operandText(store, { operator, operand }) {
   return ids.map((id) => userOf(store, id).full_name).join(",");
 }
 
-/** The terms of a search one by one, each with those that are left without it. The place in the messages is none.
+/** The terms of a search, each with the terms that remain without it. A place in the messages is not among them.
  * @param {Store} store @param {Term[]} terms @returns {{ label: string, others: Term[] }[]} */
 export function searchPills(store, terms) {
   const parts = terms.filter(({ operator }) => operator !== "near");

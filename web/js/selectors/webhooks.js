@@ -3,7 +3,7 @@
  * @module
  */
 
-/** What an address may have beside the channel and the topic. @typedef {{ key: string, label: string, validator: string }} UrlOption */
+/** An option of an address besides the channel and the topic. @typedef {{ key: string, label: string, validator: string }} UrlOption */
 /** A program whose webhooks the server understands.
  * @typedef {{ name: string, display_name: string, all_event_types: string[] | null, url_options: UrlOption[] }} Integration */
 
@@ -32,5 +32,5 @@ export function shortNameFor(program, emails) {
   }
 }
 
-/** What an event is called for people: `pull_request_review` is "pull request review". @param {string} event */
+/** The name of an event for people: `pull_request_review` is "pull request review". @param {string} event */
 export const eventName = (event) => event.replaceAll("_", " ");

@@ -1,5 +1,5 @@
 /**
- * Rules of writing: where a text goes, whether it may go there, and what is said beside the box. Pure.
+ * Rules of writing: the recipient of a text, the permission to send it, and remarks in the composer. Pure.
  * @module
  */
 
@@ -15,13 +15,13 @@ import { namesOf } from "./sidebar_items.js";
 /** @typedef {import("../store/store.js").Store} Store */
 /** @typedef {import("../store/outbox.js").Destination} Destination */
 
-/** How many subscribers a channel has before mentioning all of them needs a second thought. */
+/** The number of subscribers above which mentioning all of them needs a confirmation. */
 const MANY = 15;
 
 /** A mention: a name, and the id of a person where others have the same name. */
 const MENTION = /(?<!\S)@\*\*([^*|\n]+)(?:\|(\d+))?\*\*/g;
 
-/** What mentions all of a channel. */
+/** Names that mention everyone in a channel. */
 const WILDCARDS = ["all", "everyone", "channel", "stream"];
 
 /** The mentions of a text that notify: those in quotations and code do not. @param {string} text @returns {{ name: string, id: number | null }[]} */
@@ -51,7 +51,7 @@ export const needsTopic = (store, destination) => topicsPolicy(store, destinatio
 /** Whether messages of the chosen channel can have a topic. @param {Store} store @param {Destination | null} destination */
 export const mayHaveTopic = (store, destination) => topicsPolicy(store, destination) !== "empty_topic_only";
 
-/** What stands in the empty box. @param {Store} store @param {Destination | null} destination */
+/** The placeholder of the empty box. @param {Store} store @param {Destination | null} destination */
 export function placeholderOf(store, destination) {
   if (!destination) return "";
   const { type, to, topic } = destination;
@@ -60,7 +60,7 @@ export function placeholderOf(store, destination) {
   return topic ? t("Message #{name} > {topic}", { name, topic }) : t("Message #{name}", { name });
 }
 
-/** Why one may not write there, or not this text; null if one may.
+/** The reason why the user may not send a text there; null if they may.
  * @param {Store} store @param {Destination | null} destination @param {string} [text] @returns {string | null} */
 export function refusal(store, destination, text = "") {
   const id = channelOfDestination(destination);
@@ -74,7 +74,7 @@ export function refusal(store, destination, text = "") {
   return null;
 }
 
-/** Why one may not write to these people; null if one may. Everyone may write to bots and to themselves.
+/** The reason why the user may not write to these people; null if they may. Everyone may write to bots and to themselves.
  * @param {Store} store @param {number[]} to @returns {string | null} */
 function directRefusal(store, to) {
   if (to.some((user) => store.users.get(user)?.is_active === false)) return t("You cannot send messages to deactivated users.");
@@ -90,7 +90,7 @@ function directRefusal(store, to) {
   return null;
 }
 
-/** How many people a text notifies, if they are many. @param {Store} store @param {Destination | null} destination @param {string} text @returns {number | null} */
+/** The number of people whom a text mentions by a wildcard, if they are many; or else null. @param {Store} store @param {Destination | null} destination @param {string} text @returns {number | null} */
 export function manyMentioned(store, destination, text) {
   const id = channelOfDestination(destination);
   const count = id === null ? 0 : (channelOf(store, id).subscriber_count ?? 0);
@@ -126,7 +126,7 @@ export function mayResolve(store, streamId) {
   return !channel.is_archived && mayIn(store, "can_resolve_topics_group", channel);
 }
 
-/** What is said above the box. @param {Store} store @param {Destination | null} destination @param {string} text
+/** The remark above the box. @param {Store} store @param {Destination | null} destination @param {string} text
  * @returns {{ kind: "refused", reason: string } | { kind: "many", count: number } | { kind: "guests", names: string } | { kind: "outside", streamId: number, ids: number[], names: string, mayAdd: boolean } |
  *   { kind: "resolved", streamId: number, topic: string, mayResolve: boolean } | null} */
 export function remark(store, destination, text) {
@@ -146,7 +146,7 @@ export function remark(store, destination, text) {
   return null;
 }
 
-/** What keeps a text from being sent; null if nothing does. @param {Store} store @param {Destination} destination
+/** The reason why a text cannot be sent; null if it can. @param {Store} store @param {Destination} destination
  * @param {{ text?: string, isOver: boolean, isUploading: boolean }} editor @returns {string | null} */
 export function problem(store, destination, { text, isOver, isUploading }) {
   if (destination.to.length === 0)
@@ -158,7 +158,7 @@ export function problem(store, destination, { text, isOver, isUploading }) {
   return refusal(store, destination, text);
 }
 
-/** The settings that a command changes which is no message; null if the text is none. @param {string} text */
+/** The settings that a command such as `/dark` changes; null if the text is no such command. @param {string} text */
 export function commandSettings(text) {
   const scheme = { "/dark": 2, "/night": 2, "/light": 3, "/day": 3 }[text.trim()];
   return scheme === undefined ? null : { color_scheme: scheme };
