@@ -8,7 +8,7 @@ import { conversationKey } from "../store/conversations.js";
 import { userOf } from "../store/users.js";
 import { textOf } from "./message_content.js";
 
-/** How many messages wait to be said. */
+/** The most messages that wait for the screen reader. */
 const KEPT = 5;
 
 /** @param {import("../../types/app.js").App} app */

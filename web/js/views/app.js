@@ -1,5 +1,5 @@
 /**
- * The page: three columns, the route, and what views ask of each other.
+ * The page: three columns, the route, and the actions that views share.
  * @module
  */
 
@@ -35,7 +35,7 @@ import { createVisitorBar } from "./visitor.js";
 /** @typedef {import("../../types/app.js").Route} Route */
 /** @typedef {import("../../types/app.js").App} App */
 
-/** How long a channel that is chosen waits for its topics, in milliseconds. */
+/** How long opening a channel waits for its topics, in milliseconds. */
 const TOPICS_TIMEOUT = 3000;
 
 /** @type {typeof import("./overviews.js").createOverview | null} */
@@ -90,7 +90,6 @@ export function createApp(session) {
   followMoves(app);
   tellRefusals(app);
   whenEffectFails(() => session.tellError(t("Part of this page could not be updated. Please reload the page.")));
-  // What went wrong or was done.
   effect(() => {
     for (const { text, isError, action } of session.takeNotices()) toast(text, isError, action);
   });
@@ -98,7 +97,7 @@ export function createApp(session) {
   return Object.assign(app, { element, viewName: (/** @type {Route} */ current) => viewName(store, current) });
 }
 
-/** What views ask of each other. `composer` and `showColumn` come with the page.
+/** The actions that views share. The page adds `composer` and `showColumn`.
  * @param {Session} session
  * @param {{ route: import("../lib/signal.js").ReadSignal<Route>, below: ReturnType<typeof createBelow>, middle: HTMLElement }} page @returns {App} */
 function createActions(session, { route, below, middle }) {
@@ -160,7 +159,7 @@ function createActions(session, { route, below, middle }) {
   return app;
 }
 
-/** Without secure context there is no clipboard but the old one. @param {string} text */
+/** Copies text where the page has no secure context, and so no other clipboard. @param {string} text */
 function copyBySelection(text) {
   const area = h("textarea", { value: text, class: "visually-hidden" });
   (document.querySelector("dialog[open]") ?? document.body).append(area);
@@ -210,7 +209,7 @@ function createView(app, route, showAgain) {
   return app.timeline;
 }
 
-/** Stands in the place of a list of conversations until its module is loaded. @param {App} app @param {() => void} showAgain */
+/** The placeholder of a list of conversations whose module is not loaded yet. @param {App} app @param {() => void} showAgain */
 function pendingView({ session }, showAgain) {
   const element = h("section", { class: "page" });
   const load = createLoad(session, loadOverviews);
@@ -231,7 +230,7 @@ function pendingView({ session }, showAgain) {
   };
 }
 
-/** Shows the view of the route, and what is written there. @param {App} app @param {HTMLElement} middle */
+/** Shows the view of the route, and its draft in the composer. @param {App} app @param {HTMLElement} middle */
 function followRoute(app, middle) {
   const { store, route, composer } = app;
   /** @type {() => void} */
@@ -265,7 +264,7 @@ function followRoute(app, middle) {
     const hasFocus = composer.hasFocus() || isDialogOpen();
     if (current.kind === "narrow" && !hasFocus && isTouch())
       /** @type {HTMLElement | null} */ (document.querySelector(".header h1"))?.focus();
-    // The focus went with what had it.
+    // The element with the focus was removed.
     if (hadFocus && document.activeElement === document.body) document.getElementById("main")?.focus({ preventScroll: true });
   }
 
@@ -300,7 +299,7 @@ function followRoute(app, middle) {
   });
 }
 
-/** The conversation on the screen moved: goes along. @param {App} app */
+/** Follows the conversation on the screen when it moves. @param {App} app */
 function followMoves(app) {
   app.session.onMove((from, to) => {
     const current = app.route.peek();

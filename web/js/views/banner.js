@@ -1,5 +1,5 @@
 /**
- * The line that says that there is no connection, or that notifications are blocked; and the page without a connection at the start.
+ * The banner about a lost connection, or about notifications; and the page that is shown if the server cannot be reached at the start.
  * @module
  */
 
@@ -9,7 +9,7 @@ import { keep, kept } from "../lib/storage.js";
 import { t } from "../lib/words.js";
 import { askPermission, permission } from "../platform/notifications.js";
 
-/** How long a connection may be away before it is said, in milliseconds. */
+/** How long the connection is lost before the banner says so, in milliseconds. */
 const OFFLINE_DELAY = 5000;
 
 /** @param {import("../../types/app.js").App} app */
@@ -28,7 +28,7 @@ export function createBanner({ session, store }) {
     }, OFFLINE_DELAY);
     onEnd(() => clearTimeout(timer));
   });
-  // Drawn again only where it says something else: its buttons keep the focus.
+  // Drawn again only if its kind changes, so that its buttons keep the focus.
   const kind = distinct(() => {
     store.on("settings");
     if (isLate.value) return "offline";

@@ -1,5 +1,5 @@
 /**
- * What is changed of a bot: by its owner, or by administrators.
+ * The dialog in which owners and administrators change a bot.
  * @module
  */
 

@@ -1,5 +1,5 @@
 /**
- * Boundaries: a part of the page that cannot be drawn says so in its place, and the others work.
+ * Error boundaries: a part of the page that cannot be drawn is replaced by an error, and the other parts work.
  * @module
  */
 
@@ -9,7 +9,7 @@ import { scope } from "../lib/signal.js";
 import { t } from "../lib/words.js";
 import { button } from "./parts.js";
 
-/** Says what cannot be shown, with what helps. @param {string} what */
+/** The error in place of a part, with buttons that may help. @param {string} what */
 export const failure = (what) =>
   h(
     "div",
@@ -29,7 +29,7 @@ export const failure = (what) =>
     ),
   );
 
-/** Draws a part of the page; if that fails, logs why, and returns what says so. @template {HTMLElement} E
+/** Draws a part of the page. If that fails, logs the error and returns an element that shows it. @template {HTMLElement} E
  * @param {string} what Names the part. @param {() => E} create @param {string} [tag] @returns {E | HTMLElement} */
 export function guarded(what, create, tag = "div") {
   /** @type {E | null} */

@@ -80,7 +80,7 @@ export function subscriptionButton(app, { stream_id: id, name: channel, subscrib
   return button(subscribed ? t("Unsubscribe") : t("Subscribe"), toggle, "", { class: kind, "aria-label": label });
 }
 
-/** What the sections share. @typedef {{ app: App, id: number, channel: () => Channel, mayAdmin: () => boolean,
+/** The context of the sections. @typedef {{ app: App, id: number, channel: () => Channel, mayAdmin: () => boolean,
  *   change: (params: Record<string, unknown>) => unknown }} Context */
 
 /** The sections: their names, titles and contents. @type {() => [string, string, (context: Context) => Child][]} */
@@ -95,7 +95,7 @@ const channelSections = () => [
 export function channelSettings(app, body, id, wanted) {
   const { store, session } = app;
   const [section, , render] = channelSections().find(([key]) => key === wanted) ?? channelSections()[0];
-  /** The channel as it is now; what reads it is drawn again with it. */
+  /** The channel as it is now. Elements that read it are drawn again when it changes. */
   const channel = () => {
     store.on("channels");
     return channelOf(store, id);
@@ -302,7 +302,7 @@ function members({ app, id, channel }) {
       mayRemove && iconButton("close", t("Remove {name}", { name: user.full_name }), { onclick: remove }),
     );
   };
-  /** Reads what the rights of the user depend on, besides the channel, and the names of people. */
+  /** Depends on the areas that decide on the rights of the user, besides the channel, and on the names of people. */
   const listen = () => {
     store.on("groups", "realm", "users");
   };

@@ -22,7 +22,7 @@ import { pickerField } from "./pickers.js";
 
 /** @typedef {import("../../types/app.js").App} App */
 
-/** The lists, and what their links say. @type {() => [string, string][]} */
+/** The lists, and the labels of their links. @type {() => [string, string][]} */
 const channelTabs = () => [
   ["subscribed", t("Subscribed")],
   ["notsubscribed", t("Not subscribed")],
@@ -89,7 +89,7 @@ function browse(app, body, wantedTab, mayCreate) {
   });
 }
 
-/** What the row of a channel says. @param {import("../../types/api.js").Channel} channel */
+/** The data of the row of a channel. @param {import("../../types/api.js").Channel} channel */
 const rowData = ({ stream_id: id, name, rendered_description, subscribed, color, subscriber_count, invite_only, is_web_public }) => {
   return { id, name, rendered_description, subscribed, color, subscriber_count, invite_only, is_web_public };
 };
@@ -116,7 +116,7 @@ function channelRow(app, channel) {
   );
 }
 
-/** What can be said of a new channel, and can be changed later. @param {App} app */
+/** The options of a new channel that can be changed later. @param {App} app */
 function creationOptions({ store }) {
   const all = (store.state.channel_folders ?? []).filter(({ is_archived }) => !is_archived);
   const folders = all.map(({ id, name }) => /** @type {[number, string]} */ ([id, name]));

@@ -60,7 +60,7 @@ export function createChoices(control, list, { render, choose }) {
   };
 }
 
-/** What a choice says. @param {string} label @param {string | false | null | undefined} [detail] */
+/** The text of a choice. @param {string} label @param {string | false | null | undefined} [detail] */
 export const choiceText = (label, detail) => [
   h("span", { class: "completion__label" }, label),
   detail && h("span", { class: "completion__detail" }, detail),

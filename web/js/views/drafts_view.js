@@ -1,5 +1,5 @@
 /**
- * Lists of what is not sent: drafts, and what is sent later.
+ * Lists of messages that are not sent: drafts, scheduled messages and reminders.
  * @module
  */
 
@@ -40,7 +40,7 @@ function arrowKeys(list) {
   });
 }
 
-/** A dialog with a list that is drawn again when what `items` reads has changed. @param {string} title @param {() => import("../lib/dom.js").Child} items @param {() => void} onClose */
+/** A dialog with a list that is drawn again when the values that `items` reads have changed. @param {string} title @param {() => import("../lib/dom.js").Child} items @param {() => void} onClose */
 function showList(title, items, onClose) {
   const list = h("ul", { class: "rows" });
   arrowKeys(list);
@@ -54,10 +54,10 @@ function showList(title, items, onClose) {
   return showDialog(title, body, { onClose });
 }
 
-/** The icon of what is missing, and a sentence. @param {keyof import("../lib/icons.js")["icons"]} iconName @param {string} text */
+/** The content of an empty list. @param {keyof import("../lib/icons.js")["icons"]} iconName @param {string} text */
 const empty = (iconName, text) => h("li", { class: "empty" }, icon(iconName), h("p", null, text));
 
-/** What a row says. @param {string} title @param {string} content @param {string} when @param {string} [look] */
+/** The text of a row. @param {string} title @param {string} content @param {string} when @param {string} [look] */
 const rowText = (title, content, when, look = "muted") => [
   h("strong", null, title),
   h("span", { class: "row__text" }, content.slice(0, 200)),

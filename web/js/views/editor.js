@@ -20,7 +20,7 @@ import { confirm, showTimeDialog } from "./on_demand.js";
 
 const startUploads = onDemand(async () => (await import("./uploads.js")).startUploads);
 
-/** Where fewer characters are left, their number is shown. */
+/** The number of remaining characters is shown from here on. */
 const SHOW_LEFT = 900;
 
 /** @param {App} app
@@ -138,7 +138,7 @@ export function createEditor(app, options) {
   };
 }
 
-/** The message as it will be seen, in place of the box. @param {App} app @param {HTMLTextAreaElement} textarea @param {HTMLElement} button @param {() => void} send */
+/** The preview of the message, in place of the box. @param {App} app @param {HTMLTextAreaElement} textarea @param {HTMLElement} button @param {() => void} send */
 function createPreview(app, textarea, button, send) {
   const element = h("div", { class: "editor__preview", hidden: true, tabindex: "0", role: "region", "aria-label": t("Preview") });
   /** Only the latest request counts. */
@@ -168,7 +168,7 @@ function createPreview(app, textarea, button, send) {
   return { element, toggle, isShown: () => !element.hidden };
 }
 
-/** Files on their way into a text. @param {App} app @param {HTMLTextAreaElement} textarea @param {{ insertBlock: (text: string) => void, changed: () => void }} does */
+/** The uploads of files into a text. @param {App} app @param {HTMLTextAreaElement} textarea @param {{ insertBlock: (text: string) => void, changed: () => void }} does */
 function createUploadBox(app, textarea, { insertBlock, changed }) {
   const host = h("div", { class: "editor__uploads" });
   const input = h("input", {
@@ -197,7 +197,7 @@ function createUploadBox(app, textarea, { insertBlock, changed }) {
   return { host, input, start, isRunning, choose: () => input.click() };
 }
 
-/** Asks before a text goes without files that could not be uploaded. @param {App} app @param {string} text @param {string} action @returns {Promise<boolean>} */
+/** Asks before a text is sent without files that could not be uploaded. @param {App} app @param {string} text @param {string} action @returns {Promise<boolean>} */
 export async function isSureWithout({ session }, text, action) {
   const files = session.uploads.failedIn(text);
   if (files.length === 0) return true;

@@ -1,5 +1,5 @@
 /**
- * Files that are dropped on the page: for the conversation that is written to, and never opened in place of the page.
+ * Files that are dropped on the page: they are uploaded into the composer, and never opened in place of the page.
  * @module
  */
 

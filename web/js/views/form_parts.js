@@ -61,7 +61,7 @@ export const saving = (session, request) => session.attempt(request.then(() => s
 export const rows = (items, otherwise) =>
   items.length === 0 && otherwise ? h("p", { class: "muted" }, otherwise) : h("ul", { class: "rows" }, items);
 
-/** A row of a list: a title with what is to be known of it, and controls. @param {Child} title @param {Child} detail @param {Child[]} controls */
+/** A row of a list: a title, a detail, and controls. @param {Child} title @param {Child} detail @param {Child[]} controls */
 export const row = (title, detail, ...controls) =>
   h(
     "li",
@@ -105,7 +105,7 @@ export function orderedRows(items, idOf, render, reorder) {
   );
 }
 
-/** Shows in fields what others change, so that saving does not undo it, unless it is being changed here as well.
+/** Updates fields when others change their values, so that saving does not undo the change, unless the user has edited the field.
  * @param {() => void} listen Reads what changes. @param {[HTMLInputElement | HTMLTextAreaElement, () => string][]} fields With their current values. */
 export function followChanges(listen, fields) {
   const shown = fields.map(([, current]) => current());
@@ -121,13 +121,13 @@ export function followChanges(listen, fields) {
 
 /** @typedef {HTMLInputElement | HTMLTextAreaElement} TextField */
 
-/** What is typed into a combobox is a search: only what is chosen is saved. */
+/** Fields whose text is a value. The text of a combobox is a search. */
 const TEXT_FIELDS = "textarea, input:not([type=checkbox], [type=radio], [type=file], [role=combobox])";
 
 /** @param {TextField} input */
 const labelOf = (input) => input.labels?.[0]?.textContent || input.ariaLabel || input.placeholder;
 
-/** Puts what is half written into fields that took the place of others. Browsers do not count that as a change, which saves the text.
+/** Puts unsaved text into fields that replace others. Browsers do not fire `change` for it, so leaving the field fires it.
  * @param {HTMLElement} host @param {Map<string, string>} written By label. */
 function restoreWritten(host, written) {
   for (const input of /** @type {NodeListOf<TextField>} */ (host.querySelectorAll(TEXT_FIELDS))) {
@@ -167,8 +167,8 @@ function restoreChosen(host) {
   for (const option of options(host)) if (option.defaultSelected) option.selected = true;
 }
 
-/** A part of a page that is drawn again when what it reads has changed; what is half written in its fields stays. Switches and lists that
- * could not be saved show their former value.
+/** A part of a page that is drawn again when values that it reads have changed. Unsaved text in its fields stays. Switches and lists whose
+ * value could not be saved show their former value.
  * @param {() => Child} render */
 export function live(render) {
   const element = h("div", { class: "form" });

@@ -23,7 +23,7 @@ import { confirm } from "./popover.js";
 /** @typedef {import("../../types/api.js").UserGroup} UserGroup */
 /** @typedef {import("../lib/dom.js").Child} Child */
 
-/** The group as it is now, and what the user may do with it; what reads them is drawn again with them.
+/** The group as it is now, and the rights of the user. Elements that read them are drawn again when they change.
  * @typedef {{ current: () => UserGroup, rights: () => ReturnType<typeof groupRights> }} Now */
 
 /** @type {() => [import("../selectors/group_settings.js").GroupPermission, string][]} */

@@ -1,5 +1,5 @@
 /**
- * Choosing who has a permission: a group, or several groups and people.
+ * The control for a permission: one group, or several groups and people.
  * @module
  */
 

@@ -1,5 +1,5 @@
 /**
- * The bar above the middle column: where one is, search, and the menus.
+ * The bar above the middle column: the title of the view, search, and menus.
  * @module
  */
 

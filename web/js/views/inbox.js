@@ -23,7 +23,7 @@ import { avatar, button, channelIcon, countBadge, keepFocus, select } from "./pa
 /** How many channels an empty inbox leads to. */
 const SUGGESTED = 8;
 
-/** The steps of who begins an organization: fragment, icon, what, and why. @type {() => [string, keyof import("../lib/icons.js")["icons"], string, string][]} */
+/** The first steps in a new organization: fragment, icon, label and detail. @type {() => [string, keyof import("../lib/icons.js")["icons"], string, string][]} */
 const stepTexts = () => [
   ["organization/organization-profile", "edit", t("Name your organization"), t("and give it a picture: people see both at the top left.")],
   ["channels/new", "hash", t("Create a channel"), t("for each team or subject. Conversations in it have topics.")],
@@ -31,7 +31,7 @@ const stepTexts = () => [
   ["settings/profile", "user", t("Choose your picture"), t("so that others recognize you.")],
 ];
 
-/** What the user chose to see of the inbox. */
+/** The filters of the inbox. */
 function createState() {
   return {
     /** Conversations have this in their names. */
@@ -169,7 +169,7 @@ const conversationRow = (app, { key, terms, name, isResolved, person, isDirect, 
     iconButton("check", t("Mark {name} as read", { name }), { dataset: { read: key } }),
   );
 
-/** What is said where nothing is unread. @param {App} app @param {boolean} isFiltered */
+/** The content of an empty inbox. @param {App} app @param {boolean} isFiltered */
 const emptyParts = (app, isFiltered) => [
   !isFiltered && isNew(app.store) && firstSteps(app),
   icon("inbox"),
@@ -186,7 +186,7 @@ const emptyParts = (app, isFiltered) => [
   ],
 ];
 
-/** What a new organization wants. @param {App} app */
+/** The first steps in a new organization. @param {App} app */
 const firstSteps = ({ store }) =>
   h(
     "section",

@@ -1,5 +1,5 @@
 /**
- * Other programs that write here: the list of them, and the address at which each delivers messages for a bot.
+ * Integrations: the list of programs that can post here, and the webhook address of each for a bot.
  * @module
  */
 
@@ -65,7 +65,7 @@ export function showIntegrations(app, _parts, onClose) {
   );
 }
 
-/** Asks which bot writes what a program has to say. @param {App} app @param {Integration} program */
+/** Asks for the bot that posts the messages of a program. @param {App} app @param {Integration} program */
 function connect(app, program) {
   const { store, session } = app;
   const own = ownWebhooks(app);
@@ -151,7 +151,7 @@ export async function showWebhook(app, bot, wanted) {
   ]);
 }
 
-/** What the address of a program may have besides. @param {Integration} program @param {Record<string, string | boolean>} options @param {() => void} changed */
+/** The fields for options of the address. @param {Integration} program @param {Record<string, string | boolean>} options @param {() => void} changed */
 const optionFields = ({ url_options }, options, changed) =>
   (url_options ?? []).map(({ key, label, validator }) => {
     const set = (/** @type {string | boolean} */ value) => {

@@ -34,7 +34,7 @@ const placeOfLinks = ({ store }) =>
     ? t("The Notification Bot has sent you the links. Pass them on to the people.")
     : t("Administrators receive the links and pass them on.");
 
-/** What the people get: a role, channels, groups and a greeting. @param {App} app */
+/** The fields for what people get when they join: a role, channels, groups and a greeting. @param {App} app */
 function givenFields(app) {
   const { store } = app;
   const mine = store.self.role;

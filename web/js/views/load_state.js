@@ -1,6 +1,6 @@
 /**
- * What a view loads: under way, there, or failed. A load that failed is tried again when the connection is back, or when
- * the user asks for it.
+ * The state of a load: loading, ready, or failed. A failed load is tried again when the connection is back, or when the user asks for
+ * it.
  * @module
  */
 
@@ -15,7 +15,7 @@ import { button } from "./parts.js";
 /** Whether the server has refused a request: another attempt would not help. @param {unknown} error */
 export const isRefused = (error) => error instanceof ApiError && !error.isTransient;
 
-/** What is said in the place of what could not be loaded. @param {() => unknown} retry @param {string} [reason] A sentence.
+/** The content in place of a failed load. @param {() => unknown} retry @param {string} [reason] A sentence.
  * @returns {import("../lib/dom.js").Child[]} */
 export const failedLoad = (retry, reason = "") => [
   t("This could not be loaded. {reason}", { reason }).trim(),
@@ -58,7 +58,7 @@ export function createLoad(session, run) {
         });
       });
     },
-    /** A sentence for the place of what is not there. @returns {HTMLElement} */
+    /** The content in place of data that are not there. @returns {HTMLElement} */
     hint() {
       const now = state.value;
       if (now.kind !== "failed") return h("p", { class: "load-hint" }, t("Loading…"));

@@ -1,5 +1,5 @@
 /**
- * Loading of what the start of the page does not need: with the first call, or once the page has come to rest.
+ * Loading modules on demand: with the first call of their functions, or once the page is idle.
  * @module
  */
 
@@ -23,10 +23,10 @@ export function onDemand(load) {
   };
 }
 
-/** How often something was to open. */
+/** Counts the calls of functions that open a view. */
 let requests = 0;
 
-/** The same for what opens over the page: of several that are asked for while they load, as by a double click, the last one opens.
+/** The same for functions that open a view over the page: of several calls while modules load, as by a double click, only the last one runs.
  * @template {unknown[]} A @template R @param {() => Promise<(...args: A) => R | Promise<R>>} load @returns {(...args: A) => Promise<R | undefined>} */
 export function opensOnDemand(load) {
   loads.add(load);

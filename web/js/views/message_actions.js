@@ -1,5 +1,5 @@
 /**
- * What one can do with a message: the toolbar of the row under the pointer, and the keys.
+ * Actions on messages: the toolbar of the row under the pointer, and keys.
  * @module
  */
 

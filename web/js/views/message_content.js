@@ -24,7 +24,7 @@ const policy = /** @type {any} */ (window).trustedTypes?.createPolicy("message",
   createHTML: (text) => text,
 };
 
-/** What has a direction of its own. */
+/** Elements with a text direction of their own. */
 const BLOCKS = "p, li, h1, h2, h3, h4, h5, h6, td, th, .spoiler-header, .spoiler-content";
 
 /** A text whose first letter is Hebrew, Arabic, or of another script from right to left. */

@@ -31,7 +31,7 @@ const LINE = 32;
 /** The lines that a picture takes, at most. */
 const PICTURE_LINES = 14;
 
-/** How much of a message, in pixels, is not worth a button. */
+/** The height of a rest, in pixels, that is not worth a button. */
 const SLACK = 60;
 
 /** What a search found in a message, with marks. @typedef {{ match_content?: string, match_subject?: string } | undefined} Match */
@@ -132,7 +132,7 @@ function changeText(store, { change, message }) {
   return change === "subscribed" ? t("You subscribed to #{channel}", { channel }) : t("You unsubscribed from #{channel}", { channel });
 }
 
-/** Those who cannot see the row hear its content. @param {Element} row @param {number} id */
+/** Makes the content the description of the row for screen readers. @param {Element} row @param {number} id */
 function describe(row, id) {
   const content = row.querySelector(".content, .widget");
   if (!content) return;
@@ -152,10 +152,10 @@ export function errorRow(id, isUnread) {
   );
 }
 
-/** Controls that stand for themselves when a row is drawn again. */
+/** Controls that keep the focus when a row is drawn again. */
 const CONTROLS = [".widget__add input", ".widget__list :is(button, input)", ".reaction"];
 
-/** The control of a row that is drawn again which stands for the one that has the focus. @param {HTMLElement} old @param {HTMLElement} next */
+/** The control of the new row that corresponds to the focused control of the old row. @param {HTMLElement} old @param {HTMLElement} next */
 function focusedControl(old, next) {
   for (const selector of CONTROLS) {
     const at = focusedIndex([...old.querySelectorAll(selector)]);
@@ -164,8 +164,8 @@ function focusedControl(old, next) {
   return undefined;
 }
 
-/** Carries over what the user did in a row that is drawn again: an edit under way, what is half written, and what was unfolded. The
- * toolbar goes along, with the menu that it opens.
+/** Moves the state of a row to the one that replaces it: an edit, unsaved text, open spoilers, the focus, and the toolbar with its open
+ * menu.
  * @param {HTMLElement} old @param {HTMLElement} next */
 export function carryOver(old, next) {
   const [written, field] = [old, next].map((row) => row.querySelector(".widget__add input"));
@@ -351,7 +351,7 @@ export function recipientBar(app, message, match) {
 const replyButton = () =>
   h("button", { type: "button", class: "recipient-bar__reply", dataset: { action: "reply" } }, icon("reply"), t("Reply"));
 
-/** A message on its way. @param {App} app @param {import("../store/outbox.js").OutgoingMessage} item @returns {HTMLElement} */
+/** The row of a message that is being sent. @param {App} app @param {import("../store/outbox.js").OutgoingMessage} item @returns {HTMLElement} */
 export function outgoingRow(app, item) {
   const words = {
     // Behind one that is merely slow.

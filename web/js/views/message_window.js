@@ -1,5 +1,5 @@
 /**
- * The messages of a run that have rows: as many as a page bears, and further ones as the reader comes near an end.
+ * The window of a range: the messages that have rows. It has a limited size, and moves when the user comes near an end.
  * @module
  */
 
@@ -11,7 +11,7 @@ const STEP = 100;
 
 /** @param {Range} range */
 export function createMessageWindow(range) {
-  /** The ids at the ends. What arrives is behind an end that is infinite, and so in the window. */
+  /** The ids at the ends. If the end is infinite, messages that arrive are in the window. */
   let start = 0;
   let end = Infinity;
 
@@ -41,7 +41,7 @@ export function createMessageWindow(range) {
       start = ids[Math.max(0, at - SIZE / 2)] ?? 0;
       end = at + SIZE / 2 >= ids.length && range.hasNewest ? Infinity : (ids[Math.min(ids.length - 1, at + SIZE / 2)] ?? Infinity);
     },
-    /** Moves towards older messages. @returns {boolean} false if the run has none */
+    /** Moves towards older messages. @returns {boolean} false if the range has none */
     moveBack() {
       const { ids } = range;
       const at = ids.findIndex((id) => id >= start);
@@ -52,7 +52,7 @@ export function createMessageWindow(range) {
       if (last - from > SIZE) end = ids[from + SIZE - 1];
       return true;
     },
-    /** Moves towards newer messages. @returns {boolean} false if the run has none */
+    /** Moves towards newer messages. @returns {boolean} false if the range has none */
     moveOn() {
       const { ids } = range;
       const at = ids.findLastIndex((id) => id <= end);
@@ -65,7 +65,7 @@ export function createMessageWindow(range) {
       start = ids[Math.max(0, to - SIZE + 1)];
       return true;
     },
-    /** Whether so much has arrived that the oldest should go. */
+    /** Whether so many messages have arrived that the oldest should leave the window. */
     isLong: () => end === Infinity && idsInWindow().length > SIZE + STEP,
   };
 }

@@ -47,7 +47,7 @@ function alertsFor(store, message) {
   return { shows, sounds: sounds && store.setting("notification_sound") !== "none" };
 }
 
-/** Shows and sounds what the settings want for an unread message of somebody else, once, unless it is on the screen.
+/** Shows a notification and plays a sound for an unread message of another person, as the settings say, once, unless it is on the screen.
  * @param {App} app @param {Message} message @param {Set<number>} alerted The ids of messages for which this was done, added to here.
  * @param {Map<string, number>} notified Of how many messages of each conversation, counted on here. */
 export async function notify(app, message, alerted, notified) {

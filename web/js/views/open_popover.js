@@ -1,5 +1,5 @@
 /**
- * The menu or box that is open beside what opened it. The module that shows them, `popover.js`, is loaded on demand.
+ * The menu or box that is open. The module that shows them, `popover.js`, is loaded on demand.
  * @module
  */
 

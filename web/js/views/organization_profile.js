@@ -1,5 +1,5 @@
 /**
- * How the organization presents itself: name, description, pictures, and the first message to new people.
+ * The profile of the organization: name, description, pictures, and the welcome message.
  * @module
  */
 

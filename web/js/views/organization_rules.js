@@ -1,6 +1,6 @@
 /**
- * Rules of the organization that are more than a switch: how long messages are kept, channels for notices, domains of email
- * addresses, and the end.
+ * Settings of the organization that are more than a switch: retention of messages, channels for notices, video calls, email domains,
+ * and closing the organization.
  * @module
  */
 

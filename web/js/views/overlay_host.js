@@ -1,5 +1,5 @@
 /**
- * The overlay that the fragment of the URL asks for, and the fragment of what is below it.
+ * The overlay of the fragment of the URL, and the fragment of the view below it.
  * @module
  */
 
@@ -15,7 +15,7 @@ import { askToLogIn, isOverlayForVisitors } from "./visitor.js";
 /** The fragment of the view, also while an overlay is above it. */
 export function createBelow() {
   let shown = "";
-  /** Where what is below an overlay has moved to. @type {import("../lib/signal.js").Signal<{ from: string, to: string } | null>} */
+  /** The new fragment of a conversation that has moved below an overlay. @type {import("../lib/signal.js").Signal<{ from: string, to: string } | null>} */
   const moved = signal(null);
   const below = computed(() => {
     const [current, change] = [fragment.value, moved.value];
@@ -25,12 +25,12 @@ export function createBelow() {
   });
   return {
     fragment: below,
-    /** What is shown is in another place now. @param {string} to */
+    /** The conversation on the screen has moved. @param {string} to */
     follow(to) {
       if (isOverlay(fragment.peek())) moved.value = { from: moved.peek()?.from ?? below.peek(), to };
       else go(to, { replace: true });
     },
-    /** There is no overlay any more. @param {string} current */
+    /** The overlay was closed. @param {string} current */
     uncovered(current) {
       const change = moved.peek();
       if (change?.from === current) go(change.to, { replace: true });

@@ -1,6 +1,6 @@
 /**
- * Overlays: what the fragment shows over the page, and closes with it. Their modules are loaded when they are asked for,
- * or once the page has come to rest.
+ * Overlays: dialogs with a fragment, which open and close with it. Their modules are loaded when they are needed, or once the page is
+ * idle.
  * @module
  */
 

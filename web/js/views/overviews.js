@@ -1,6 +1,6 @@
 /**
- * The views that are lists of conversations. They are a file of their own: a page that begins with messages loads it later, and one that
- * begins with a list does not load all else that is on demand.
+ * The views that are lists of conversations. The build makes a file of its own of them: a page that begins with messages loads it later,
+ * and a page that begins with a list does not load all other modules on demand.
  * @module
  */
 

@@ -1,5 +1,5 @@
 /**
- * Dialogs of which each part has its own fragment; and large ones with a list of their sections at the left.
+ * Dialogs whose parts have fragments of their own; and large dialogs with a list of sections.
  * @module
  */
 

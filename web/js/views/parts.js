@@ -86,7 +86,7 @@ export function select(options, value, onchange, { disabled = false, label } = {
   return element;
 }
 
-/** An action that does nothing while it is still running, as after a double click.
+/** An action whose calls do nothing while it is still running, as after a double click.
  * @template {unknown[]} A @param {(...args: A) => unknown} run @returns {(...args: A) => Promise<void>} */
 export function onceAtATime(run) {
   let isRunning = false;
@@ -138,7 +138,7 @@ export function columnFilter(label, filter, first) {
   return input;
 }
 
-/** Runs `draw`, which replaces or removes elements of `host`. If the one that had the focus is gone, what is in its place gets it.
+/** Runs `draw`, which replaces or removes elements of `host`. If the focused element is removed, the one in its place gets the focus.
  * @param {HTMLElement} host @param {() => void} draw */
 export function keepFocus(host, draw) {
   const controls = () => /** @type {HTMLElement[]} */ ([...host.querySelectorAll("a, button, input, select, textarea")]);

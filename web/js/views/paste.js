@@ -1,5 +1,5 @@
 /**
- * What is pasted: HTML as Markdown, and links of this organization in short form.
+ * Conversion of pasted text: HTML to Markdown, and links of this organization to their short form.
  * @module
  */
 
@@ -26,14 +26,14 @@ function linkForUrl(store, text) {
   return link.startsWith("#**") ? link.replace(/\*\*$/, `@${near}**`) : link.replace(/\)$/, `/near/${near})`);
 }
 
-/** What is pasted from a code editor, as code; null for other HTML. @param {string} html @param {string} text @returns {string | null} */
+/** Text from a code editor as code; null for other HTML. @param {string} html @param {string} text @returns {string | null} */
 function pastedCode(html, text) {
   const line = text.trim();
   if (line === "" || !isPreformatted(html)) return null;
   return /[\n`]/.test(line) ? fenced(text.replace(/\n$/, "")) : `\`${line}\``;
 }
 
-/** What is pasted, as Markdown; null if it is nothing but text. @param {import("../store/store.js").Store} store @param {string} text
+/** Pasted text as Markdown; null if it is plain text. @param {import("../store/store.js").Store} store @param {string} text
  * @param {string} html Empty if only the text counts. */
 export const pastedMarkdown = (store, text, html) =>
   linkForUrl(store, text) ?? (html ? (pastedCode(html, text) ?? markdownOf(parseHtml(html))) : null);

@@ -1,5 +1,5 @@
 /**
- * Fields in which one searches: people and channels as removable pills, one channel, and a topic.
+ * Fields with a search: several people, channels or groups as removable pills, one channel, one person, or a topic.
  * @module
  */
 
@@ -41,11 +41,11 @@ function combobox(label, props) {
   return { input, list };
 }
 
-/** Several things: chosen ones as removable pills, others as they are typed.
+/** A field for several items: chosen ones as removable pills, others by a search.
  * @template T
  * @param {{ label: string, placeholder: string, chosen: number[], onChange?: (ids: number[]) => void, find: (query: string, chosen: number[]) => T[],
  *   idOf?: (item: T) => number, expand?: (item: T) => Promise<number[]>, nameOf: (id: number) => string, render: (item: T) => Child[] }} how
- *   `expand`: for what stands for several, as all people of a group; else `idOf`. */
+ *   `expand`: for items that mean several ids, such as the people of a group; or else `idOf`. */
 export function pillPicker({ label, placeholder, chosen, onChange = () => {}, find, idOf, expand, nameOf, render }) {
   let ids = [...chosen];
   const { input, list } = combobox(label, {});
@@ -147,7 +147,7 @@ export const groupsPicker = ({ store }, { groups, ...options }) =>
     render: (group) => [icon("group"), choiceText(groupName(group), group.description)],
   });
 
-/** A field with one of some things in it, found by typing. What is written and is none of them is given up.
+/** A field for one item, with a search. Text that is no item is discarded.
  * @template T
  * @param {{ label: string, placeholder: string, text: () => string, find: (query: string) => T[], choose: (item: T) => void, render: (item: T) => Child[],
  *   oninput?: (text: string) => void }} how `text`: what is in the field; `oninput`: the text itself counts. */
@@ -193,7 +193,7 @@ function onePicker({ label, placeholder, text, find, choose, render, oninput }) 
   return { element, input, refresh: () => document.activeElement === input && show(oninput ? input.value : "") };
 }
 
-/** One channel. @param {App} app
+/** A field for one channel. @param {App} app
  * @param {{ label?: string, chosen: number | null, onChange: (id: number) => void, isWanted?: (channel: Channel) => boolean }} options */
 export function channelChooser({ store }, { label = t("Channel"), chosen, onChange, isWanted }) {
   let id = chosen;
@@ -211,7 +211,7 @@ export function channelChooser({ store }, { label = t("Channel"), chosen, onChan
   return { ...picker, id: () => id };
 }
 
-/** One person, who is no bot. @param {App} app @param {{ label: string, chosen: number | null }} options */
+/** A field for one person, without bots. @param {App} app @param {{ label: string, chosen: number | null }} options */
 export function userChooser({ store }, { label, chosen }) {
   let id = chosen;
   const picker = onePicker({
@@ -227,7 +227,7 @@ export function userChooser({ store }, { label, chosen }) {
   return { ...picker, id: () => id };
 }
 
-/** One of some values, each with a text. @param {{ label: string, placeholder: string, chosen: string, options: [string, string][], onChange: (value: string) => void }} how */
+/** A field for one of several values, each with a text. @param {{ label: string, placeholder: string, chosen: string, options: [string, string][], onChange: (value: string) => void }} how */
 export function textChooser({ label, placeholder, chosen, options, onChange }) {
   let value = chosen;
   return onePicker({
@@ -243,7 +243,7 @@ export function textChooser({ label, placeholder, chosen, options, onChange }) {
   });
 }
 
-/** A topic: one that is there, or another. @param {App} app
+/** A field for a topic, which may be new. @param {App} app
  * @param {{ value: string, streamId: () => number | null, onChange?: (topic: string) => void, placeholder?: string }} options */
 export function topicChooser({ store, session }, { value, streamId, onChange = () => {}, placeholder = t("Topic") }) {
   let topic = value;

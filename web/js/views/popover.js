@@ -1,5 +1,5 @@
 /**
- * Menus and other small boxes beside what opened them; and questions in dialogs.
+ * Menus and other small boxes beside the element that opened them; dialogs, and questions in dialogs.
  * @module
  */
 
@@ -15,7 +15,7 @@ import { keepToasts } from "./toasts.js";
 /** @typedef {import("../lib/icons.js")["icons"]} Icons */
 /** @typedef {{ label: string, icon?: keyof Icons, run: () => void, isDanger?: boolean, key?: string, checked?: boolean } | null | false | undefined} MenuItem */
 
-/** Finds what opens a box. The row of a message may have been drawn again while the module of the box was loading.
+/** Finds the element that opens a box. The row of a message may have been drawn again while the module of the box was loading.
  * @param {Element} opener @returns {Element | null} null if it is gone */
 function currentOpener(opener) {
   if (opener.isConnected) return opener;

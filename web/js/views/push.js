@@ -17,7 +17,7 @@ import { button } from "./parts.js";
 
 /** @typedef {import("../../types/app.js").App} App */
 
-/** What the server says; null before it is asked. @type {import("../lib/signal.js").Signal<{ public_key: string | null, subscription: { endpoint: string, shows_content: boolean } | null } | null>} */
+/** The state of Web Push on the server; null until it is loaded. @type {import("../lib/signal.js").Signal<{ public_key: string | null, subscription: { endpoint: string, shows_content: boolean } | null } | null>} */
 const state = signal(null);
 
 /** @type {() => Record<import("../platform/push.js").Obstacle, string>} */

@@ -1,5 +1,5 @@
 /**
- * Reactions below a message, and adding or removing one's own.
+ * Reactions below a message, and adding and removing reactions.
  * @module
  */
 

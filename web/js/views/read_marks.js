@@ -1,6 +1,6 @@
 /**
- * Messages that were seen with the focus are marked as read, where the user's setting wants that. Elsewhere a line says
- * that they are not, with a button.
+ * Marking messages as read that were on the screen while the window had the focus, if the user's setting allows it in the view. Otherwise,
+ * a line with a button says that they are not marked.
  * @module
  */
 

@@ -9,8 +9,8 @@ import { hasFocus, isVisible } from "../platform/lifecycle.js";
 import { createLoad, isRefused } from "./load_state.js";
 import { keepFocus } from "./parts.js";
 
-/** An element that shows the reply to a request. It asks again when what `listen` reads has changed, and when the page is looked at or
- * connected again. For the scope of the view.
+/** An element that shows the reply to a request. The request is repeated when values that `listen` reads have changed, and when the page
+ * gets the focus or the connection back. For the scope of the view.
  * @template T @param {import("../../types/app.js").App} app @param {() => Promise<T>} ask
  * @param {(reply: T) => import("../lib/dom.js").Child} render @param {() => void} [listen] */
 export function later({ session }, ask, render, listen = () => {}) {

@@ -15,7 +15,7 @@ import { showDialog } from "./popover.js";
 /** @typedef {import("../../types/app.js").App} App */
 /** @typedef {import("../store/outbox.js").Destination} Destination */
 
-/** Times that are often meant. @returns {[string, Date][]} */
+/** Common times. @returns {[string, Date][]} */
 function commonTimes() {
   const now = new Date();
   const at = (/** @type {number} */ days, /** @type {number} */ hour) =>
@@ -91,7 +91,7 @@ export function showReminder(app, message) {
   );
 }
 
-/** Another time for what is scheduled. @param {App} app @param {number} id */
+/** Changes the time of a scheduled message. @param {App} app @param {number} id */
 export function showNewTime(app, id) {
   chooseTime(app, t("Another time"), async (seconds) => {
     const reply = await app.session.attempt(editScheduled(id, { scheduled_delivery_timestamp: seconds }));
@@ -115,7 +115,7 @@ function editSnippet({ session }, snippet, text = snippet?.content ?? "") {
   );
 }
 
-/** Texts that were saved, to be inserted again. @param {App} app @param {import("../../types/app.js").Editor} editor */
+/** Shows the saved texts, which can be inserted. @param {App} app @param {import("../../types/app.js").Editor} editor */
 export function showSnippets(app, editor) {
   const { store, session } = app;
   /** @param {import("../../types/api.js").Snippet} snippet @param {() => void} close */

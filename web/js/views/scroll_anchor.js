@@ -1,15 +1,14 @@
 /**
- * Keeps what is being read where it is, whatever changes above it: rows that are added or removed, pictures that arrive,
- * edits, another width. At the end of the list it keeps to the end. It stops at the first unread message that came while the window
- * had no focus, or at once with others that need more room than there is: it would otherwise count as read. The only place that
- * scrolls by itself.
+ * Keeps the reading position when rows above it change: rows that are added or removed, images that load, edits, another width. At the
+ * end of the list, it follows the end, up to the first unread message that arrived while the window had no focus, or together with more
+ * messages than fit on the screen, because that message would otherwise count as read. No other module scrolls without the user.
  * @module
  */
 
 /** How far from the end, in pixels, still counts as at the end. */
 const SLACK = 32;
 
-/** How much, in pixels, stays above the first message that came unseen: the bar of views with several conversations covers it. */
+/** The space above the first unseen message, in pixels: the bar of views with several conversations covers it. */
 const ABOVE = 48;
 
 /** @param {HTMLElement} scroller @param {HTMLElement} list Its children are the rows. */
@@ -39,7 +38,7 @@ export function createScrollAnchor(scroller, list) {
     for (let row = newestRow(); row && Number(row.dataset.id) > seen; row = /** @type {HTMLElement | null} */ (row.previousElementSibling))
       if (row.dataset.unread !== undefined) unread.push(row);
     const first = unread.at(-1);
-    // Who watches follows a single message, whatever its height.
+    // A single message that arrives on a watched screen is followed, whatever its height.
     if (!first || (newestSeen === null && unread.length === 1)) return Number.POSITIVE_INFINITY;
     return Math.max(0, first.getBoundingClientRect().top - scroller.getBoundingClientRect().top - ABOVE);
   }

@@ -1,5 +1,5 @@
 /**
- * The palette that leads to any conversation.
+ * The palette: going to any conversation or view by its name.
  * @module
  */
 

@@ -1,6 +1,6 @@
 /**
- * The search box. What is written in it is understood by `search_input.js`, which is loaded when the box gets the focus, when the view is a
- * search, or once the page has come to rest. What is typed before stays in the box.
+ * The search box. `search_input.js` handles its text. That module is loaded when the box gets the focus, when the view is a search, or once
+ * the page is idle. Text that is typed before stays in the box.
  * @module
  */
 

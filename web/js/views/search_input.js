@@ -1,6 +1,6 @@
 /**
- * What is written in the search box: operators are completed and explained; what is understood becomes terms that can be
- * taken out one by one.
+ * The text of the search box: operators are completed and explained, and terms that are complete become pills that can be removed one by
+ * one.
  * @module
  */
 
@@ -43,7 +43,7 @@ const termsOf = ({ store }, route) => {
   return takeTerms(store, searchText(store, terms));
 };
 
-/** What is searched for: terms in front of the field, and what is still words in it.
+/** The content of the box: terms in front of the field, and words in it.
  * @param {App} app @param {HTMLInputElement} input @param {HTMLElement} element Of the terms. @param {() => void} onRemove A term was taken out with its button. */
 function createTerms({ store }, input, element, onRemove) {
   /** @type {Term[]} */
@@ -85,7 +85,7 @@ function createTerms({ store }, input, element, onRemove) {
   };
 }
 
-/** Understands what is written in the box from now on, and what is in it already.
+/** Handles the text of the box from now on, including text that is in it already.
  * @param {App} app @param {Box} box @param {boolean} isByKey Whether the key led there, which puts the terms of the view in it. */
 export function attachSearch(app, { input, list, place }, isByKey) {
   const { store } = app;

@@ -1,5 +1,5 @@
 /**
- * The menu beside the button to send: later, as a draft, what begins with a command, and what Enter does.
+ * The menu beside the send button: send later, save as a draft, insert saved texts or widgets, and the action of Enter.
  * @module
  */
 

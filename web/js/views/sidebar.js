@@ -21,7 +21,7 @@ import { loginLink } from "./visitor.js";
 /** @typedef {import("../../types/app.js").App} App */
 /** @typedef {ReturnType<typeof createState>} State */
 
-/** What the user chose to see of the column. */
+/** The state of the column that the user controls. */
 function createState() {
   /** Folded sections, kept in the browser. */
   const { words: folded, toggle } = keptSet("folded");

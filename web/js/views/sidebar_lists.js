@@ -1,6 +1,6 @@
 /**
- * The lists of the left column: views, direct conversations, channels in sections, and the topics of the open one. Each is drawn
- * again where its rows differ.
+ * The lists of the left column: views, direct conversations, channels in sections, and the topics of the open one. Rows whose data have
+ * changed are drawn again.
  * @module
  */
 
@@ -20,7 +20,7 @@ import { avatar, channelIcon, countBadge, presenceDot } from "./parts.js";
 /** @typedef {import("../selectors/sidebar_rows.js").SectionRow} SectionRow */
 /** @typedef {import("../selectors/sidebar_rows.js").TopicRow} TopicRow */
 
-/** What shows a list in full. @param {string} key @param {string} label */
+/** The button that shows a list in full. @param {string} key @param {string} label */
 const moreItem = (key, label) =>
   h("li", null, h("button", { type: "button", class: "side-item side-item--more", dataset: { whole: key } }, label));
 

@@ -1,5 +1,5 @@
 /**
- * The bar that stays above the messages of views with several conversations, and says in which one reads.
+ * The bar that stays above the messages of views with several conversations, and names the conversation of the first visible message.
  * @module
  */
 

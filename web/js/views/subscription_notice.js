@@ -1,5 +1,5 @@
 /**
- * The line under the messages of a channel that one is not in, with what leads in; and the page of one that cannot be seen.
+ * The line under the messages of a channel without a subscription, with a button to subscribe; and the page of an inaccessible channel.
  * @module
  */
 
@@ -45,7 +45,7 @@ export function subscriptionNotice(app, streamId) {
   return element;
 }
 
-/** What is said in place of a channel that is not there, or not for the user. */
+/** The page of a channel that does not exist or is not accessible. */
 export const unknownChannel = () =>
   h(
     "div",

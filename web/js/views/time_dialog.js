@@ -1,5 +1,5 @@
 /**
- * A time for a message.
+ * The dialog that inserts a time into a message.
  * @module
  */
 

@@ -1,5 +1,5 @@
 /**
- * Going along with messages that moved: those of the conversation that is open, and the one that a link leads to.
+ * Following messages that have moved: those of the open conversation, and the message of a link.
  * @module
  */
 
@@ -19,7 +19,7 @@ import { channelOf, hasTopics } from "../store/channels.js";
  *   isOpen: () => boolean }} timeline */
 export function createFollowing(app, { terms, kind, range, isOpen }) {
   const { store, session } = app;
-  /** The messages that were shown: if all left, they tell where to. @type {number[]} */
+  /** The messages that were shown last: if all of them move, their new conversation is opened. @type {number[]} */
   let lastShown = [];
 
   /** Goes where a message of this conversation is now. @param {Message} message @param {Term[]} [place] The term of the link that led here. @returns {boolean} */

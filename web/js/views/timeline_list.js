@@ -1,5 +1,5 @@
 /**
- * The rows of a timeline: messages, and behind them those on their way.
+ * The rows of a timeline: messages, and behind them those that are being sent.
  * @module
  */
 
@@ -56,7 +56,7 @@ export function numberRows(list, isWhole) {
   }
 }
 
-/** The messages on their way to a conversation. @param {App} app @param {import("../store/outbox.js").Destination | null} conversation @returns {OutgoingMessage[]} */
+/** The messages that are being sent to a conversation. @param {App} app @param {import("../store/outbox.js").Destination | null} conversation @returns {OutgoingMessage[]} */
 export function outgoingTo({ session, store }, conversation) {
   if (!conversation) return [];
   const key = draftKey(conversation);

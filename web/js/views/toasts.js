@@ -1,5 +1,5 @@
 /**
- * Toasts: short messages of what was done or failed.
+ * Toasts: short messages about actions that succeeded or failed.
  * @module
  */
 

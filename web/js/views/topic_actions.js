@@ -1,5 +1,5 @@
 /**
- * What one can do with a topic, and with a channel from lists: mute, follow, resolve, mark as read, pin.
+ * Actions on topics and channels, and their menus: mute, follow, resolve, mark as read, move, pin.
  * @module
  */
 

@@ -1,5 +1,5 @@
 /**
- * Telling others that one writes to them, and seeing who does.
+ * Typing notices: sending them, and showing those of others.
  * @module
  */
 
@@ -46,7 +46,7 @@ export function createTypingNotices(store) {
   };
 }
 
-/** Says who writes in a conversation, and no longer than they do. @param {HTMLElement} line @param {import("../store/store.js").Store} store @param {string} conversation Its key. */
+/** Shows who is typing in a conversation, until their notices end. @param {HTMLElement} line @param {import("../store/store.js").Store} store @param {string} conversation Its key. */
 export function showTypists(line, store, conversation) {
   store.on("typing");
   const names = typistsOf(store, conversation).map((id) => userOf(store, id).full_name);

@@ -1,5 +1,5 @@
 /**
- * A person's card: who they are, and what one can do with them; and the whole profile.
+ * A person's card with actions, and the whole profile.
  * @module
  */
 

@@ -1,5 +1,5 @@
 /**
- * The views of the left column: which of them are shown, and one's own.
+ * Settings of the views of the left column: hiding them, and adding views.
  * @module
  */
 

@@ -1,5 +1,5 @@
 /**
- * Reading without an account: what stands in the place of writing, and what is said where an account is needed.
+ * Reading without an account: the bar in place of the composer, and the questions to log in.
  * @module
  */
 
@@ -17,7 +17,7 @@ const REFRESH = 60_000;
 
 const showDialog = opensOnDemand(async () => (await import("./popover.js")).showDialog);
 
-/** What a visitor may open above the page: help. */
+/** The overlays that visitors may open: help. */
 const OVERLAYS = ["keyboard-shortcuts", "message-formatting", "search-operators", "about-zulip"];
 
 /** Whether people can create an account without an invitation. */

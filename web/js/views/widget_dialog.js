@@ -1,5 +1,5 @@
 /**
- * Forms for what begins with a command: polls and lists of tasks. The text goes into the box, where it can be changed before it is sent.
+ * Forms for polls and lists of tasks. They insert a command into the box, where it can be changed before it is sent.
  * @module
  */
 

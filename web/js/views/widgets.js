@@ -75,7 +75,7 @@ export function todoState(extra, events, author) {
   return { title: title || t("Task list"), tasks };
 }
 
-/** What a bot lets people choose from. @param {Record<string, any>} extra */
+/** The choices that a bot offers. @param {Record<string, any>} extra */
 export const choicesState = (extra) => ({
   heading: asText(extra.heading),
   choices: asList(extra.choices)
@@ -94,7 +94,7 @@ function nextIndex(keys, split, self) {
   return next;
 }
 
-/** @param {string} label @param {(text: string) => Promise<unknown>} add Answers nothing if it failed. */
+/** @param {string} label @param {(text: string) => Promise<unknown>} add Returns undefined if it failed. */
 function addForm(label, add) {
   const input = h("input", { type: "text", placeholder: label, "aria-label": label, required: true });
   return h(
