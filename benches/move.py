@@ -77,7 +77,7 @@ class Archive:
         topic, content, html, history, is_direct = "", self.text(), None, None, False
         kind = chance.random()
         if kind < 0.75:
-            # A third is for everybody's channel, the others for smaller ones.
+            # 15 percent are in the channel of everyone, the others in smaller ones.
             channel = 100 if chance.random() < 0.15 else 100 + chance.randrange(1, CHANNELS)
             recipient, receivers = 10_000 + channel, self.channels[channel]
             sender = chance.choice(receivers)

@@ -92,7 +92,7 @@ class Group:
 
 
 class Process:
-    """The server in a group, on one processor, with writes that are delayed by so many ms."""
+    """The server in a group, on one processor, with writes that are delayed by `delay` ms."""
 
     def __init__(self, program, db, group, delay):
         serve = [program, "serve", "--db", str(db), "--listen", "127.0.0.1:0", "--json"]

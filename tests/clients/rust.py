@@ -1,5 +1,5 @@
-"""The crate `zulip-api` against a server: `fill` has the organization use every part of the state that `POST /register`
-tells of, the program of the folder `rust` does its task, and the package `zulip` sees what came of it.
+"""The crate `zulip-api` with a server: `fill` creates data for every part of the state of `POST /register`, the program of the folder
+`rust` does its task, and the package `zulip` checks the result.
 
     rust.py PROGRAM     the program, built
 """

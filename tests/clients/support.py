@@ -17,7 +17,7 @@ STUCK_AFTER = 60
 
 
 class Steps:
-    """Counts steps and tells each in one line. `run` adds up the lines that start with `ok` and `FAILED`."""
+    """Counts steps, and prints a line for each. `run` adds up the lines that start with `ok` and `FAILED`."""
 
     def __init__(self):
         self.failed = 0

@@ -198,7 +198,7 @@ def program(binary, olga, mia, steps):
         screen = Screen(command, home, environment)
         started = False
         try:
-            with steps.step("the program asks for server, email and password, and tells a wrong one from the right one"):
+            with steps.step("the program asks for server, email and password, and refuses a wrong password"):
                 screen.wait_for("Zulip URL: ")
                 screen.type(f"{mia.server.url}\n")
                 for password in ("not " + MIA[2], MIA[2]):

@@ -3,8 +3,8 @@
  *
  *   SHIM_DATABASE  the path of the database
  *   SHIM_DURABLE   a directory: after each sync, the file as it was then. What was not synced is lost in a power cut.
- *   SHIM_CONTROL   a file with one line "KIND AFTER ERRNO": the operation of this kind after so many of them fails, and all
- *                  later ones too, until the file says something else. Kinds:
+ *   SHIM_CONTROL   a file with one line "KIND AFTER ERRNO": the operation of this kind after AFTER of them fails, and all later
+ *                  ones too, until the file says something else. Kinds:
  *                    write, sync, truncate, open   fail
  *                    full                          writing beyond the end of a file fails
  *                    lie                           a sync succeeds and does nothing

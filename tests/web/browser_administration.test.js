@@ -332,7 +332,7 @@ describe("people", () => {
   it("are invited by email, also by members, and say their time zone", async () => {
     const members = (await fetched("Ada", "realm_user_groups")).realm_user_groups.find(({ name }) => name === "role:members").id;
     await bench.server.call("Ada", "PATCH", "/realm", { can_invite_users_group: { new: members } });
-    // Somebody without a time zone gets that of the computer.
+    // A person without a time zone gets that of the computer.
     await bench.server.call("Bob", "PATCH", "/settings", { timezone: "Europe/Lisbon" });
     const bob = await as("Bob", "#invite");
     await untilEqual(bob, "dialog button[type=submit]", (button) => button.textContent, "Create link");

@@ -387,7 +387,7 @@ describe("later", () => {
 });
 
 describe("messages", () => {
-  it("that are refused are told of where they are not on the screen", async () => {
+  it("that are refused have a notice where they are not on the screen", async () => {
     const ada = await bench.open();
     ada.expected.push(/400/);
     const held = await hold(ada, (request) => request.method() === "POST" && request.url().endsWith("/json/messages"));

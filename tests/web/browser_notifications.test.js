@@ -1,4 +1,4 @@
-/** What a page tells of: notifications, sound, title and icon; in headless Chromium against the real server. */
+/** Alerts of a page: notifications, sound, title and icon; in headless Chromium against the real server. */
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
@@ -350,7 +350,7 @@ describe("push notifications", { skip: IS_FIREFOX }, () => {
     await page.evaluate(() => navigator.serviceWorker.ready.then(() => true));
     const target = await page.browserContext().waitForTarget((one) => one.type() === "service_worker");
     const worker = await target.worker();
-    /** Tells the worker of the change, and waits until it is done with it. */
+    /** Dispatches the change in the worker, and waits until it has handled it. */
     const change = (endpoint, isChanged) =>
       worker.evaluate(
         async (url, keys, isThere) => {

@@ -293,7 +293,7 @@ describe("open invitations", () => {
 });
 
 describe("people", () => {
-  it("are told beforehand where direct messages are not allowed", async () => {
+  it("see before they write where direct messages are not allowed", async () => {
     const allow = async (setting, group) => bench.server.call("Ada", "PATCH", "/realm", { [setting]: { new: (await groupNamed(group)).id } });
     await allow("direct_message_permission_group", "role:nobody");
     const bob = await as("Bob", `#narrow/dm/${idOf("Cleo")}-dm`);
@@ -330,7 +330,7 @@ describe("people", () => {
   });
 });
 
-describe("a mention of somebody who is not in the channel", () => {
+describe("a mention of a person who is not in the channel", () => {
   it("is pointed out, and adds them on request", async () => {
     const id = await bench.server.channel("attic", ["Ada"]);
     const ada = await as("Ada", await at("attic", "boxes"));

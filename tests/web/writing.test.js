@@ -195,7 +195,7 @@ describe("what is being written", () => {
       const drafts = createDrafts({ entries, api: {}, isSynchronized: () => false });
       const box = { text: "", write: (text) => { drafts.readAgain(); box.text = text; composition.save(true); } };
       const composition = createComposition({ drafts: () => drafts, text: () => box.text, now: () => 1 });
-      /** As when the browser tells of a change in another tab. */
+      /** As after an event of the browser about a change in another tab. */
       box.hear = () => {
         drafts.readAgain();
         box.text = composition.follow() ?? box.text;
@@ -212,7 +212,7 @@ describe("what is being written", () => {
     two.open();
     assert.equal(two.text, "the draft");
     one.write("the draft, longer");
-    // The other tab is hidden before it hears of that, and keeps what it has.
+    // The other tab is hidden before it gets the event, and keeps its text.
     two.write(two.text);
     assert.deepEqual(texts(), ["the draft, longer"]);
     two.hear();

@@ -65,7 +65,7 @@ export function createMessageWindow(range) {
       start = ids[Math.max(0, to - SIZE + 1)];
       return true;
     },
-    /** Whether so many messages have arrived that the oldest should leave the window. */
+    /** Whether the window has grown so much that the oldest messages should leave it. */
     isLong: () => end === Infinity && idsInWindow().length > SIZE + STEP,
   };
 }
