@@ -51,7 +51,7 @@ fmt:
 
 # Lints, as CI denies them
 lint:
-    cargo clippy --all-targets -- -D warnings
+    cargo lint
 
 # The documentation of the source, private items too
 docs *arguments:
