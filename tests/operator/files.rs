@@ -1,6 +1,6 @@
 //! Files and folders that a command cannot use: the error names them, with the remedy.
 
-use crate::program::{command, create_owner, words};
+use crate::program::{command, create_owner, folder_with_database, words};
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
@@ -14,10 +14,9 @@ pub fn set_mode(path: &Path, mode: u32) {
 
 #[test]
 fn a_directory_is_no_database() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = folder_with_database();
     let backup = folder.path().join("backup.zst");
     let db = folder.path().join("chat.sqlite");
-    create_owner(folder.path());
     assert!(command(&["backup", "--db"]).arg(&db).arg(&backup).output().unwrap().status.success());
     let other = folder.path().join("other");
     std::fs::create_dir(&other).unwrap();
@@ -38,9 +37,8 @@ fn a_directory_is_no_database() {
 
 #[test]
 fn a_backup_into_a_missing_folder_names_the_folder() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = folder_with_database();
     let db = folder.path().join("chat.sqlite");
-    create_owner(folder.path());
     let missing = folder.path().join("disk");
     let output = command(&["backup", "--db"]).arg(&db).arg(missing.join("backup.zst")).output().unwrap();
     let expected =
@@ -50,10 +48,9 @@ fn a_backup_into_a_missing_folder_names_the_folder() {
 
 #[test]
 fn read_only_files_and_folders_are_named() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = folder_with_database();
     let folder = std::fs::canonicalize(folder.path()).unwrap();
     let db = folder.join("chat.sqlite");
-    create_owner(&folder);
     // Only root can give files away.
     let is_root = chown(&folder, Some(NOBODY), None).is_ok();
     if is_root {

@@ -25,6 +25,19 @@ pub fn create_owner(folder: &Path) -> Value {
     serde_json::from_slice(&created.stdout).unwrap()
 }
 
+/// A folder with a database, whose owner is `ada@example.com`.
+pub fn folder_with_database() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    create_owner(folder.path());
+    folder
+}
+
+/// Changes the database of a folder with SQL statements.
+pub fn change_database(folder: &Path, statements: &str) {
+    let connection = rusqlite::Connection::open(folder.join("chat.sqlite")).unwrap();
+    connection.execute_batch(statements).unwrap();
+}
+
 /// The code, standard output and standard error of a command that has ended.
 pub fn words(output: &Output) -> (i32, String, String) {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();

@@ -2,7 +2,7 @@
 
 use crate::authority::{address_of, exchange, request, send_plain, with};
 use crate::doctor::examine;
-use crate::program::{Serving, command, create_owner, words};
+use crate::program::{Serving, command, create_owner, folder_with_database, words};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use flate2::read::GzDecoder;
@@ -229,8 +229,7 @@ async fn sockets_of_systemd_replace_the_default_address() {
 /// Flags name other addresses than those of the sockets.
 #[test]
 fn doctor_looks_at_the_sockets_of_a_running_server() {
-    let folder = tempfile::tempdir().unwrap();
-    create_owner(folder.path());
+    let folder = folder_with_database();
     let local = "there is no --public-url, and the server listens on this machine only";
     for (address, level, expected) in [
         ("127.0.0.1:0", "ok", local),

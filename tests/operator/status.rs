@@ -2,7 +2,7 @@
 
 use crate::authority::{Authority, NAME};
 use crate::doctor::examine;
-use crate::program::{Serving, command, create_owner, words};
+use crate::program::{Serving, change_database, command, create_owner, folder_with_database, words};
 #[cfg(target_os = "linux")]
 use crate::tables;
 use serde_json::{Value, json};
@@ -47,9 +47,8 @@ fn has_warning(status: &Value, parts: &[&str]) -> bool {
 
 #[test]
 fn the_status_is_repeated_until_its_end() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = folder_with_database();
     let folder = folder.path();
-    create_owner(folder);
     let mut watch = command(&["status", "--watch", "--json", "--db"]);
     let mut watch = watch.arg(folder.join("chat.sqlite")).stdout(Stdio::piped()).spawn().unwrap();
     let lines = BufReader::new(watch.stdout.take().unwrap()).lines();
@@ -91,9 +90,8 @@ async fn the_messages_of_the_last_hour_are_counted() {
 
 #[tokio::test]
 async fn backups_are_shown_while_the_server_runs_and_after_it() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = folder_with_database();
     let folder = folder.path();
-    create_owner(folder);
     let none = status(folder);
     assert_eq!((&none["backups"]["last_success"], &none["warnings"]), (&Value::Null, &json!([])));
     assert!(
@@ -149,9 +147,8 @@ async fn backups_are_shown_while_the_server_runs_and_after_it() {
 
 #[tokio::test]
 async fn a_failed_backup_is_a_warning() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = folder_with_database();
     let folder = folder.path();
-    create_owner(folder);
     // Nothing can be written to this one.
     let flags = ["--listen", "127.0.0.1:0", "--metrics", "127.0.0.1:0", "--backup-to", "/proc"];
     let serving = Serving::start(folder, &flags);
@@ -174,9 +171,8 @@ async fn a_failed_backup_is_a_warning() {
 
 #[tokio::test]
 async fn the_end_of_the_certificate_is_shown() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = folder_with_database();
     let folder = folder.path();
-    create_owner(folder);
     let authority = Authority::new();
     // From yesterday on.
     for (days, warns) in [(90, false), (10, true)] {
@@ -204,16 +200,15 @@ async fn the_page_lists_all_metrics() {
     /// Metrics that follow the first delivery.
     const LATER: [&str; 2] =
         ["teamchat_mail_last_success_timestamp_seconds", "teamchat_push_last_success_timestamp_seconds"];
-    let folder = tempfile::tempdir().unwrap();
+    let folder = folder_with_database();
     let folder = folder.path();
-    create_owner(folder);
     let waiting = "INSERT INTO outgoing_mail (kind, recipient, letter, created, expires, next_try)
          VALUES ('digest', 'ada@example.com', '{}', 0, 4000000000, 4000000000);
          INSERT INTO push_subscription (id, user_id, shows_content, origin)
          SELECT 1, user_id, 0, '' FROM user WHERE delivery_email = 'ada@example.com';
          INSERT INTO push_notification (subscription_id, tag, message_ids, queued, next_try)
          VALUES (1, 'a', x'', 0, 4000000000)";
-    rusqlite::Connection::open(folder.join("chat.sqlite")).unwrap().execute_batch(waiting).unwrap();
+    change_database(folder, waiting);
     let certificate = Authority::new().issue(folder, &[NAME], 90);
     let to = folder.join("backups");
     std::fs::create_dir(&to).unwrap();
@@ -237,9 +232,8 @@ async fn the_page_lists_all_metrics() {
 
 #[tokio::test]
 async fn quotas_of_uploads_are_warnings_and_metrics() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = folder_with_database();
     let folder = folder.path();
-    create_owner(folder);
     let used = |mib: u32| {
         let connection = rusqlite::Connection::open(folder.join("chat.sqlite")).unwrap();
         let sql = "UPDATE upload_state SET space_used = ?1 << 20;
@@ -278,9 +272,8 @@ async fn quotas_of_uploads_are_warnings_and_metrics() {
 
 #[test]
 fn sizes_of_parts_add_up_to_the_file() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = folder_with_database();
     let folder = folder.path();
-    create_owner(folder);
     let db = folder.join("chat.sqlite");
     let measure = |flags: &[&str]| {
         words(&command(&["status", "--sizes"]).args(flags).arg("--db").arg(&db).output().unwrap())
@@ -314,9 +307,8 @@ fn expect_warning(folder: &Path, expected: &str) {
 
 #[test]
 fn a_closed_organization_and_a_log_in_use_are_warnings() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = folder_with_database();
     let folder = folder.path();
-    create_owner(folder);
     let db = folder.join("chat.sqlite");
     // Zeros are no log. Nothing of it is read.
     std::fs::File::create(folder.join("chat.sqlite-wal")).unwrap().set_len(300 << 20).unwrap();
@@ -331,20 +323,16 @@ fn a_closed_organization_and_a_log_in_use_are_warnings() {
 
 #[test]
 fn a_disk_that_files_will_fill_is_a_warning() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = folder_with_database();
     let folder = folder.path();
-    create_owner(folder);
-    let connection = rusqlite::Connection::open(folder.join("chat.sqlite")).unwrap();
     // More than any disk has, in each of the last 10 days.
-    connection
-        .execute_batch(
-            "UPDATE user SET date_joined = unixepoch() - 10 * 86400 - 3600 WHERE NOT is_system_bot;
-             INSERT INTO upload_content (content_id) VALUES (1);
-             INSERT INTO attachment (id, user_id, path_id, name, content_type, size, create_time, content_id)
-             SELECT 1, user_id, 'a', 'a', 'b', 1 << 60, unixepoch() - 3600, 1 FROM user WHERE delivery_email = 'ada@example.com'",
-        )
-        .unwrap();
-    drop(connection);
+    change_database(
+        folder,
+        "UPDATE user SET date_joined = unixepoch() - 10 * 86400 - 3600 WHERE NOT is_system_bot;
+         INSERT INTO upload_content (content_id) VALUES (1);
+         INSERT INTO attachment (id, user_id, path_id, name, content_type, size, create_time, content_id)
+         SELECT 1, user_id, 'a', 'a', 'b', 1 << 60, unixepoch() - 3600, 1 FROM user WHERE delivery_email = 'ada@example.com'",
+    );
     let expected =
         "The disk will be full in less than a day, at the growth of the last 10 days: free some space, ";
     expect_warning(folder, expected);
@@ -353,18 +341,14 @@ fn a_disk_that_files_will_fill_is_a_warning() {
 
 #[test]
 fn letters_that_are_dropped_are_a_warning() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = folder_with_database();
     let folder = folder.path();
-    create_owner(folder);
-    let connection = rusqlite::Connection::open(folder.join("chat.sqlite")).unwrap();
-    connection
-        .execute_batch(
-            "WITH RECURSIVE letter (number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM letter WHERE number < 15000)
-             INSERT INTO outgoing_mail (kind, recipient, letter, created, expires, next_try)
-             SELECT 'digest', 'ada@example.com', '{}', 0, 4000000000, 4000000000 FROM letter",
-        )
-        .unwrap();
-    drop(connection);
+    change_database(
+        folder,
+        "WITH RECURSIVE letter (number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM letter WHERE number < 15000)
+         INSERT INTO outgoing_mail (kind, recipient, letter, created, expires, next_try)
+         SELECT 'digest', 'ada@example.com', '{}', 0, 4000000000, 4000000000 FROM letter",
+    );
     let flags =
         ["--listen", "127.0.0.1:0", "--smtp-url", "smtp://127.0.0.1:9", "--mail-from", "chat@example.com"];
     let serving = Serving::start(folder, &flags);
@@ -379,9 +363,8 @@ fn letters_that_are_dropped_are_a_warning() {
 #[cfg(unix)]
 #[test]
 fn a_server_stops_while_the_folder_of_backups_hangs() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = folder_with_database();
     let folder = folder.path();
-    create_owner(folder);
     let to = folder.join("backups");
     std::fs::create_dir(&to).unwrap();
     let connection = rusqlite::Connection::open(folder.join("chat.sqlite")).unwrap();

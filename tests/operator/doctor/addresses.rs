@@ -1,10 +1,10 @@
 //! Problems of certificates, public addresses, proxies and push services.
 
-use super::{DAY, examine, folder_with_database, serve_public};
+use super::{DAY, examine, serve_public};
 use crate::authority::{Authority, Files, NAME};
 use crate::files::set_mode;
 use crate::ports::ReservedPort;
-use crate::program::Serving;
+use crate::program::{Serving, folder_with_database};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::time::SystemTime;

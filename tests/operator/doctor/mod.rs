@@ -5,7 +5,7 @@ mod addresses;
 use crate::authority::{Authority, NAME};
 use crate::files::set_mode;
 use crate::ports::ReservedPort;
-use crate::program::{Serving, command, create_owner, words};
+use crate::program::{Serving, change_database, command, create_owner, folder_with_database, words};
 use crate::tables;
 use regex::Regex;
 use serde_json::{Value, json};
@@ -69,12 +69,6 @@ impl Examined {
 pub fn examine(folder: &Path, flags: &[&str]) -> Examined {
     let mut doctor = command(&["doctor", "--json"]);
     Examined::of(&doctor.args(flags).arg("--db").arg(folder.join("chat.sqlite")).output().unwrap())
-}
-
-fn folder_with_database() -> tempfile::TempDir {
-    let folder = tempfile::tempdir().unwrap();
-    create_owner(folder.path());
-    folder
 }
 
 /// A server at its public address.
@@ -193,9 +187,7 @@ fn beside(path: &Path, ending: &str) -> PathBuf {
 fn a_schema_that_no_restore_accepts_is_named() {
     let folder = folder_with_database();
     let folder = folder.path();
-    let connection = rusqlite::Connection::open(folder.join("chat.sqlite")).unwrap();
-    connection.execute_batch("CREATE INDEX costly ON client (hex(name))").unwrap();
-    drop(connection);
+    change_database(folder, "CREATE INDEX costly ON client (hex(name))");
     let parts = ["the index costly is not of this program", "`teamchat restore` refuses backups of it"];
     let examined = examine(folder, &[]);
     examined.expect("warning", "database", &parts);
