@@ -5,16 +5,16 @@ import { describe, it } from "node:test";
 import { callLink } from "../../web/js/lib/text_edits.js";
 import { localeFor } from "../../web/js/lib/words.js";
 import { memberChoices } from "../../web/js/selectors/choices.js";
-import { groupRights } from "../../web/js/selectors/group_settings.js";
+import { asMixed, groupRights, groupsFor, mayMix, settingText, simplest } from "../../web/js/selectors/group_settings.js";
 import { accountUrl, choicesInOrder } from "../../web/js/selectors/profile_fields.js";
+import { retentionChoices } from "../../web/js/selectors/retention.js";
 import { mayResetPassword } from "../../web/js/selectors/roles.js";
 import { zoneAction } from "../../web/js/selectors/time_zone.js";
 import { eventName, shortNameFor, webhookUrl } from "../../web/js/selectors/webhooks.js";
 import { createDeletions, TIME_TO_UNDO } from "../../web/js/store/deletions.js";
 import { ACTION_TIME } from "../../web/js/views/toasts.js";
 import { createNotices } from "../../web/js/store/notices.js";
-import { createStore, reset } from "../../web/js/store/store.js";
-import { storeWith } from "./states.js";
+import { channel, storeWith, user } from "./states.js";
 
 describe("a language", () => {
   it("is written as the browser's variant of it, if there is one", () => {
@@ -64,13 +64,9 @@ describe("webhooks", () => {
 describe("a group", () => {
   const role = (id, name) => ({ id, name, is_system_group: true, members: id === 1 ? [1] : [1, 2], direct_subgroup_ids: [] });
   const storeOf = (selfId, all = 9) => {
-    const store = createStore();
-    const user = (user_id, more = {}) => ({ user_id, full_name: `Person ${user_id}`, email: `p${user_id}@example.com`, role: 400, is_bot: false, ...more });
     const group = { id: 5, name: "editors", members: [2], direct_subgroup_ids: [], can_manage_group: 9, can_add_members_group: 9, can_remove_members_group: 9, can_join_group: 2, can_leave_group: 2 };
-    reset(store, {
-      user_id: selfId, realm_users: [user(1), user(2), user(3, { role: 600 }), user(4, { full_name: "Edith" })], realm_non_active_users: [], cross_realm_bots: [],
-      subscriptions: [{ stream_id: 10, name: "editing", subscriber_count: 3 }], unsubscribed: [], never_subscribed: [],
-      user_settings: {}, unread_msgs: { streams: [], pms: [], huddles: [], mentions: [] },
+    const store = storeWith({
+      user_id: selfId, realm_users: [user(1, "Ada"), user(2, "Bob"), user(3, "Cleo", { role: 600 }), user(4, "Edith")], subscriptions: [channel(10, "editing")],
       realm_user_groups: [role(1, "role:owners"), { ...role(2, "role:members"), members: [1, 2, 4] }, { ...role(9, "role:nobody"), members: [] }, group], realm_can_manage_all_groups: all,
     });
     return { store, group };
@@ -107,6 +103,44 @@ describe("a profile field", () => {
     assert.equal(url({ subtype: "github" }), "https://github.com/a$&b");
     assert.equal(url({ subtype: "custom", url_pattern: "https://example.com/~%(username)s/" }), "https://example.com/~a$&b/");
     assert.deepEqual([url({ subtype: "gone" }), url(null)], ["", ""]);
+  });
+});
+
+describe("a permission", () => {
+  const system = (id, name) => ({ id, name: `role:${name}`, is_system_group: true, members: [], direct_subgroup_ids: [] });
+  const made = { id: 7, name: "builders", is_system_group: false, members: [2], direct_subgroup_ids: [] };
+  const store = storeWith({
+    realm_user_groups: [system(1, "owners"), system(2, "everyone"), system(3, "internet"), system(4, "nobody"), system(5, "later"), made, { ...made, id: 8, name: "gone", deactivated: true }],
+    server_supported_permission_settings: { realm: { narrow: { require_system_group: true, allow_everyone_group: false, allow_nobody_group: false }, wide: { allow_internet_group: true } } },
+  });
+
+  it("names the groups that its rules allow, and several of them unless they are those of the system", () => {
+    const named = (setting) => groupsFor(store, "realm", setting).map(({ name }) => name.replace("role:", ""));
+    assert.deepEqual(named("narrow"), ["owners"]);
+    assert.deepEqual(named("wide"), ["owners", "everyone", "internet", "nobody", "builders"]);
+    assert.deepEqual(named("without rules"), ["owners", "everyone", "nobody", "builders"]);
+    assert.deepEqual(["narrow", "wide", "without rules"].map((setting) => mayMix(store, "realm", setting)), [false, true, true]);
+  });
+
+  it("is written as one group where it is one, and has a text", () => {
+    const mixed = (direct_members, direct_subgroups) => ({ direct_members, direct_subgroups });
+    assert.deepEqual([asMixed(7), asMixed(mixed([2], [7]))], [mixed([], [7]), mixed([2], [7])]);
+    assert.deepEqual([mixed([], [7]), mixed([2], [7]), mixed([], [1, 7]), mixed([], [])].map(simplest), [7, mixed([2], [7]), mixed([], [1, 7]), mixed([], [])]);
+    assert.deepEqual([1, mixed([2], [7, 99]), mixed([], [])].map((value) => settingText(store, value)), ["Owners", "builders, ?, Bob", "Nobody"]);
+  });
+});
+
+describe("how long messages are kept", () => {
+  it("is a choice, with the time that was set elsewhere", () => {
+    const choices = (days, isChannel) => {
+      const { options, value } = retentionChoices(days, isChannel);
+      return [value, ...options.map(([key]) => key)];
+    };
+    const common = ["unlimited", 30, 90, 365, 1095];
+    assert.deepEqual(choices(null, true), ["realm_default", "realm_default", ...common, "other"]);
+    assert.deepEqual(choices(-1, false), ["unlimited", ...common, "other"]);
+    assert.deepEqual(choices(365, false), ["365", ...common, "other"]);
+    assert.deepEqual(choices(7, true), ["7", "realm_default", ...common, 7, "other"]);
   });
 });
 
