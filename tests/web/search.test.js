@@ -9,7 +9,7 @@ import { dayOfText } from "../../web/js/selectors/dates.js";
 import { messageAt } from "../../web/js/selectors/message_at.js";
 import { suggestions } from "../../web/js/selectors/search_suggestions.js";
 import { parseSearch, searchProblem, searchText, splitDate, takeTerms } from "../../web/js/selectors/search_terms.js";
-import { searchPills } from "../../web/js/selectors/title.js";
+import { narrowName, searchPills } from "../../web/js/selectors/title.js";
 import { topTopic } from "../../web/js/store/channels.js";
 import { user, channel, storeWith, toPeople } from "./states.js";
 
@@ -41,6 +41,19 @@ describe("routes", () => {
     const [brackets, general] = ["#c &#91;and&#93; d", "#general &#62; 50 % &#62; 40 %"];
     const path = "#narrow/channel/15-c-.5Band.5D-d";
     assert.deepEqual(links.slice(3), [`[${brackets}](${path})`, `[${brackets} &#62; a b](${path}/topic/a.20b)`, `[${general}](#narrow/channel/10-general/topic/50.20.25.20.3E.2040.20.25)`]);
+  });
+
+  it("are named by their terms", () => {
+    const store = storeWith();
+    const term = (operator, operand, negated = false) => ({ operator, operand, negated });
+    const names = (...narrows) => narrows.map((terms) => narrowName(store, terms));
+    assert.deepEqual(names([term("channel", 10)], [term("channel", 10), term("topic", "soup")], [term("topic", ""), term("channel", 10)]), ["#general", "#general > soup", "#general > general chat"]);
+    assert.deepEqual(names([term("dm", [2, 3])], [term("dm", [1])], [term("dm-including", [2])], [term("sender", 3)]), ["Bob, Cleo", "Ada (you)", "Direct messages including Bob", "Messages sent by Cleo"]);
+    assert.deepEqual(names([term("in", "home")], [term("is", "starred")], [term("is", "later")], [term("has", "reaction"), term("sender", 1)]), ["Combined feed", "Starred messages", "Messages", "Reactions"]);
+    const searches = [[term("is", "starred", true)], [term("is", "starred"), term("sender", 1)], [term("has", "link"), term("sender", 1)], [term("sender", 1), term("has", "reaction")], [term("has", "reaction")], [term("search", "soup")]];
+    assert.deepEqual(new Set(names(...searches)), new Set(["Search results"]));
+    store.state.realm_empty_topic_display_name = "no topic";
+    assert.deepEqual(names([term("channel", 10), term("topic", "")]), ["#general > no topic"]);
   });
 
   it("lead from a channel where the user's setting says", () => {
