@@ -28,7 +28,7 @@ describe("a timeline opens", () => {
     assert.deepEqual([true, false].map((begins) => anchorToLoad({ near: undefined, ids: null, beginsUnread: begins })), ["first_unread", "newest"]);
     const place = { id: 2, fraction: 0.5 };
     assert.deepEqual([centreOf({ near: 9, firstUnread: 1, place, isFetched: false }), centreOf({ near: undefined, firstUnread: 1, place, isFetched: false }), centreOf({ near: undefined, firstUnread: null, place, isFetched: false }), centreOf({ near: undefined, firstUnread: null, place, isFetched: true })], [9, 1, 2, Infinity]);
-    assert.deepEqual(placesToTry({ near: 9, unreadLine: 1, place }).map(({ id, isTarget }) => [id, isTarget]), [[9, true], [1, false], [2, false]]);
+    assert.deepEqual(placesToTry({ near: 9, unreadLine: 1, place }).map(({ id, isMark, isTarget }) => [id, isMark, isTarget]), [[9, true, true], [1, true, false], [2, false, false]]);
     assert.deepEqual(placesToTry({ near: undefined, unreadLine: null, place: undefined }), []);
     assert.deepEqual([[{ operator: "search", operand: "x" }], [{ operator: "is", operand: "starred" }], topicTerms(10, "a")].map((terms) => beginsUnread(terms, kindOf(terms))), [false, true, true]);
     assert.equal(firstUnreadOf(ids, new Map([[1, { flags: ["read"] }], [3, { flags: [] }]])), 3);
