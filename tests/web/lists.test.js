@@ -32,6 +32,13 @@ describe("the left column", () => {
     assert.deepEqual(viewRows(storeWith(), { fragment: "narrow/is/starred", route: routeOf(store, ""), drafts: 0 }).map(({ label }) => label), ["Inbox", "Recent conversations", "Combined feed", "Mentions", "Starred"]);
   });
 
+  it("has the views that the user chose, and for visitors those without an account", () => {
+    const views = [{ fragment: "feed", is_pinned: false, name: null }, { fragment: "narrow/has/link", is_pinned: true, name: "Links" }, { fragment: "narrow/has/image", is_pinned: false, name: "Pictures" }];
+    const labels = (more) => viewRows(storeWith(more), { fragment: "", route: { kind: "inbox" }, drafts: 0 }).map(({ label }) => label);
+    assert.deepEqual(labels({ navigation_views: views }), ["Inbox", "Recent conversations", "Mentions", "Starred", "Links"]);
+    assert.deepEqual(labels({ queue_id: null }), ["Recent conversations", "Combined feed"]);
+  });
+
   it("has the latest direct conversations, the unread ones and the open one", () => {
     const people = Array.from({ length: 30 }, (_, at) => user(100 + at, `Person ${at}`));
     const recent = people.map(({ user_id }, at) => ({ user_ids: [user_id], max_message_id: 1000 - at }));
@@ -55,6 +62,23 @@ describe("the left column", () => {
     assert.deepEqual(rows([]).flatMap(({ rows: all }) => all.map(({ count }) => count)), [0, 0]);
   });
 
+  it("has channels by folder, unless the user does not want that", () => {
+    const folders = [{ id: 5, name: "Work", is_archived: false }, { id: 6, name: "Old", is_archived: true }];
+    const store = storeWith({ channel_folders: folders, subscriptions: [channel(10, "general"), channel(11, "design", { folder_id: 5 }), channel(13, "attic", { folder_id: 6 })] });
+    const sections = () => channelSections(store).map(({ title, channels }) => [title, ...channels.map(({ name }) => name)]);
+    assert.deepEqual(sections(), [["Work", "design"], ["Other channels", "attic", "general"]]);
+    store.state.user_settings.web_left_sidebar_show_channel_folders = false;
+    assert.deepEqual(sections(), [["Channels", "attic", "design", "general"]]);
+  });
+
+  it("demotes inactive channels always, never, or from 30 channels on", () => {
+    const demoted = (count, policy) => {
+      const subscriptions = Array.from({ length: count }, (_, at) => channel(10 + at, `channel ${at}`, { is_recently_active: at > 0 }));
+      return channelSections(storeWith({ subscriptions, user_settings: { demote_inactive_streams: policy } })).at(-1).key === "inactive";
+    };
+    assert.deepEqual([[29, 1], [30, 1], [2, 2], [30, 3]].map(([count, policy]) => demoted(count, policy)), [false, true, true, false]);
+  });
+
   it("has inactive channels at the end, but not those that the user has just joined", () => {
     const store = storeWith({ user_settings: { demote_inactive_streams: 2 }, subscriptions: [channel(10, "general"), channel(11, "design", { is_recently_active: false })] });
     const sections = () => channelSections(store).map(({ key, channels }) => [key, ...channels.map(({ name }) => name)]);
@@ -74,6 +98,11 @@ describe("the left column", () => {
     const names = topicRows(store, narrowRoute(topicTerms(10, "Topic 15")), false).map(({ name }) => name);
     assert.deepEqual([names[0], names[7], names[8], names.length], ["topic 3", "topic 10", "topic 15", 11]);
     assert.deepEqual([topicRows(store, { kind: "inbox" }, false), topicRows(store, narrowRoute(topicTerms(99, "x")), false)], [[], []]);
+    // In a muted channel, unmuted and followed topics come first.
+    store.channels.get(10).is_muted = true;
+    for (const [at, policy] of [[5, 2], [6, 3]]) store.userTopics.set(topicKey(10, `topic ${at}`), policy);
+    const first = topicRows(store, narrowRoute([{ operator: "channel", operand: 10 }]), false).slice(0, 3);
+    assert.deepEqual(first.map(({ name, isFollowed, isMuted }) => [name, isFollowed, isMuted]), [["topic 5", false, false], ["topic 6", true, false], ["topic 3", false, true]]);
   });
 });
 
@@ -207,12 +236,17 @@ describe("overviews", () => {
     removeUnread(store, [9]);
     assert.deepEqual(shown({ folded: new Set(["dm"]) })[0], ["Direct messages", 1]);
     assert.deepEqual([unreadOfChannel(store, 10), unreadOfChannel(store, 1)], [[1, 2], []]);
+    // A muted topic is among the unmuted ones only if it mentions the user.
+    const muted = (mentions) => inboxRows(storeWith({ subscriptions: [channel(10, "general", { is_muted: true, invite_only: true })], unread_msgs: { streams: [{ stream_id: 10, topic: "soup", unread_message_ids: [1] }], pms: [], huddles: [], mentions } }), { filter: "", topics: "unmuted", folded: new Set() });
+    assert.deepEqual([muted([]).length, ...muted([1]).map(({ isMuted, isPrivate, isWebPublic, rows }) => [isMuted, isPrivate, isWebPublic, rows[0].hasMention])], [0, [true, true, false, true]]);
+    const [{ isMuted, isPrivate, isWebPublic, color, rows: [bob] }] = inboxRows(store, { filter: "", topics: "all", folded: new Set() });
+    assert.deepEqual([isMuted, isPrivate, isWebPublic, color, bob.isDirect, bob.isMuted, bob.isFollowed, bob.hasMention], [false, false, false, null, true, false, false, false]);
   });
 
   it("help the owner of a new organization, until others are there", () => {
     const people = (...users) => isNew(storeWith({ is_admin: true, realm_users: [user(1, "Ada"), ...users] }));
     assert.deepEqual([people(), people(user(2, "Helper", { is_bot: true })), people(user(3, "Bob"))], [true, true, false]);
-    assert.equal(isNew(storeWith({ realm_users: [user(1, "Ada")] })), false, "nobody who may not change it");
+    assert.equal(isNew(storeWith({ realm_users: [user(1, "Ada")] })), false, "only administrators can change it");
   });
 
   it("show by an icon what is resolved", () => {
@@ -234,6 +268,8 @@ describe("overviews", () => {
     store.userTopics.set(topicKey(11, "blue"), 3);
     assert.deepEqual(shown("dm", "followed"), [["Bob", "Bob"], ["blue", "Cleo"]]);
     assert.deepEqual(recentRows(store, [1, 2], { filter: "DES", only: new Set() }).map(({ name }) => name), ["blue"]);
+    store.userTopics.set(topicKey(10, "soup"), 1);
+    assert.deepEqual([shown(), shown("muted")], [[["blue", "Cleo"]], [["Soup", "Ada", "Bob"], ["blue", "Cleo"]]]);
   });
 
   it("sort recent conversations by time, unread messages, channel or topic", () => {
