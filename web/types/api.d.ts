@@ -41,15 +41,6 @@ export interface Channel {
   [member: string]: any;
 }
 
-export type Reaction = openapi.MessagesReaction;
-export type Submessage = openapi.Submessage;
-
-export interface Recipient {
-  id: number;
-  full_name: string;
-  email: string;
-}
-
 /** A message, whose content and flags the client always asks for. */
 export type Message = openapi.MessageRecord &
   Required<Pick<openapi.MessageRecord, "content" | "flags">> & {
@@ -92,7 +83,6 @@ export type Method = "GET" | "POST" | "PATCH" | "DELETE";
 /** The response of an operation; only its success if it has no other members. */
 export type Reply<M extends Method, Path extends string> = Path extends keyof openapi.Replies[M] ? openapi.Replies[M][Path] : { result: "success" };
 
-export type Attachment = openapi.AttachmentRecord;
 export type AuditEntry = openapi.AuditRecord;
 export type Bot = openapi.BotRecord;
 export type Export = openapi.ExportRecord;

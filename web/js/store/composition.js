@@ -8,7 +8,6 @@ import { debounce } from "../lib/timing.js";
 import { draftKey, isSameDestination } from "./drafts.js";
 
 /** @typedef {import("./outbox.js").Destination} Destination */
-/** @typedef {ReturnType<typeof createComposition>} Composition */
 
 /** How long after a change the draft is saved in the browser, and on the server, in milliseconds. */
 const SAVE_DELAY = 300;

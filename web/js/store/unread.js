@@ -9,7 +9,6 @@ import { directKey, noteTopic, topicOfKey } from "./conversations.js";
 
 /** @typedef {import("./store.js").Store} Store */
 /** @typedef {import("../../types/api.js").State} State */
-/** @typedef {import("../../types/api.js").Event} Event */
 
 /** @param {Store} store @param {State} state */
 export function resetUnread(store, state) {

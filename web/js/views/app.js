@@ -31,7 +31,6 @@ import { toast } from "./toasts.js";
 import { createVisitorBar } from "./visitor.js";
 
 /** @typedef {import("../store/session.js").Session} Session */
-/** @typedef {import("../store/outbox.js").Destination} Destination */
 /** @typedef {import("../../types/app.js").Route} Route */
 /** @typedef {import("../../types/app.js").App} App */
 

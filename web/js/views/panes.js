@@ -8,7 +8,6 @@ import { effect, scope } from "../lib/signal.js";
 import { keepFocus } from "./parts.js";
 import { showDialog } from "./popover.js";
 
-/** @typedef {import("../../types/app.js").App} App */
 /** @typedef {{ key: string, title: string, render: (rest: string[]) => import("../lib/dom.js").Child[] }} Pane */
 
 /** Shows a dialog whose content is drawn by `draw` for the parts of the fragment behind its name, and again when those
