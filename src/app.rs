@@ -104,9 +104,19 @@ impl App {
         user: Option<UserId>,
         work: impl Fn(&Snapshot<'_>) -> ApiResult<T> + Send + Sync + 'static,
     ) -> ApiResult<T> {
+        self.read_quickly_or_in(&self.pools.slow_reads, user, work).await
+    }
+
+    /// The same with another pool.
+    pub async fn read_quickly_or_in<T: Send + 'static>(
+        &self,
+        pool: &Pool,
+        user: Option<UserId>,
+        work: impl Fn(&Snapshot<'_>) -> ApiResult<T> + Send + Sync + 'static,
+    ) -> ApiResult<T> {
         match self.readers.read_quickly(&work).await? {
             Some(value) => Ok(value),
-            None => self.read_in(&self.pools.slow_reads, user, work).await,
+            None => self.read_in(pool, user, work).await,
         }
     }
 

@@ -69,7 +69,7 @@ impl Snapshot<'_> {
         self.deadline.checks.load(Ordering::Relaxed) != NO_LIMIT
     }
 
-    /// Aborts the read so that it is retried in the slow pool. Returns the error to end it with.
+    /// Aborts the read so that it is repeated in a pool. Returns the error to end it with.
     pub fn abort_quick_read(&self) -> StoreError {
         self.deadline.checks.store(0, Ordering::Relaxed);
         StoreError::TooSlow

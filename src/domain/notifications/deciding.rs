@@ -68,7 +68,7 @@ struct Decision {
 pub async fn decide_due(
     app: &App,
     medium: &'static Medium,
-    decide: impl Fn(&Snapshot<'_>, &Hub, i64) -> ApiResult<Decisions> + Copy + Send + 'static,
+    decide: impl Fn(&Snapshot<'_>, &Hub, i64) -> ApiResult<Decisions> + Copy + Send + Sync + 'static,
     notify: impl FnMut(&mut Tx<'_>, UserId, MessageId) -> ApiResult<()> + Copy + Send + 'static,
 ) -> ApiResult<Option<i64>> {
     let has_decided = decide_waiting(app, medium, decide, notify).await?;
@@ -81,17 +81,14 @@ pub async fn decide_due(
 async fn decide_waiting(
     app: &App,
     medium: &'static Medium,
-    decide: impl Fn(&Snapshot<'_>, &Hub, i64) -> ApiResult<Decisions> + Copy + Send + 'static,
+    decide: impl Fn(&Snapshot<'_>, &Hub, i64) -> ApiResult<Decisions> + Copy + Send + Sync + 'static,
     notify: impl FnMut(&mut Tx<'_>, UserId, MessageId) -> ApiResult<()> + Copy + Send + 'static,
 ) -> ApiResult<bool> {
     let (hub, now) = (Arc::clone(&app.hub), app.clock.seconds());
     // Most decisions take less time than the send did, and have its priority, so that they are made as fast as messages are sent.
     // Those about many people have that of pools.
     let decide = move |snapshot: &Snapshot<'_>| decide(snapshot, &hub, now);
-    let mut decisions = match app.readers.read_quickly(decide.clone()).await? {
-        Some(decisions) => decisions,
-        None => app.read_in(&app.pools.notifications, None, decide).await?,
-    };
+    let mut decisions = app.read_quickly_or_in(&app.pools.notifications, None, decide).await?;
     if decisions.0.is_empty() {
         return Ok(false);
     }
