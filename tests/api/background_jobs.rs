@@ -21,7 +21,7 @@ const HOUR: i64 = 60 * 60;
 const DAY: i64 = 24 * HOUR;
 
 /// A server whose background jobs take one step each.
-async fn server_in_steps(options: Options) -> TestServer {
+pub async fn server_in_steps(options: Options) -> TestServer {
     let server = TestServer::start_with(options).await;
     server.app().writer.background().set_limit(Duration::ZERO);
     server

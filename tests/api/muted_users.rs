@@ -1,8 +1,9 @@
 //! Muted users.
 
-use crate::harness::{Client, START, TestServer, grouped, until};
+use crate::background_jobs::server_in_steps;
+use crate::harness::{Client, START, TestServer, interrupt};
 use serde_json::{Value, json};
-use std::time::Duration;
+use teamchat::app::Options;
 
 async fn mute(client: &Client, whom: &Client) {
     client.post(&format!("/users/me/muted_users/{}", whom.user_id), ()).await.ok();
@@ -165,18 +166,11 @@ async fn muting_marks_messages_of_the_user_as_read() {
 /// Follow-up jobs mark what one job has no time for.
 #[tokio::test]
 async fn unmuting_a_user_keeps_the_other_messages_unread() {
-    let server = TestServer::start().await;
-    server.app().writer.background().set_limit(Duration::ZERO);
+    let server = server_in_steps(Options::default()).await;
     let (ada, bob) = (server.member("ada").await, server.member("bob").await);
     let first = bob.send_direct(&[&ada], "hello").await;
     server.add_copies(first, 1_999).await;
-    let unmuted = async {
-        until(|| server.app().writer.metrics().queued.get() > 0).await;
-        unmute(&ada, &bob).await;
-    };
-    grouped(server.app(), "", 2, async { tokio::join!(mute(&ada, &bob), unmuted) }).await;
-    // The next group has the follow-up job, if there is one.
-    server.sql("").await;
+    Box::pin(interrupt(&server, mute(&ada, &bob), unmute(&ada, &bob))).await;
     assert_eq!(unread(&ada).await["count"], 1_500, "one job marks 500");
 }
 

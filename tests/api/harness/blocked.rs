@@ -1,5 +1,6 @@
 //! Pools and the writer, which a test holds up.
 
+use super::TestServer;
 use std::sync::{Arc, mpsc};
 use teamchat::app::App;
 use teamchat::pool::Pool;
@@ -76,6 +77,23 @@ pub async fn grouped<T>(app: &Arc<App>, statements: &str, jobs: i64, requests: i
     drop(end);
     changes.join_all().await;
     requests.await
+}
+
+/// Runs a change, and another one whose job comes between the first job of the change and its follow-up jobs.
+pub async fn interrupt<T>(
+    server: &TestServer,
+    change: impl Future<Output = T>,
+    other: impl Future<Output = ()>,
+) -> T {
+    let app = server.app();
+    let other = async {
+        until(|| app.writer.metrics().queued.get() > 0).await;
+        other.await;
+    };
+    let (done, ()) = grouped(app, "", 2, async { tokio::join!(change, other) }).await;
+    // The next job is in the group of the follow-up job, or comes after it.
+    server.sql("").await;
+    done
 }
 
 /// Waits until a condition holds.

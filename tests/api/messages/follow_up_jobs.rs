@@ -1,38 +1,15 @@
 //! Changes of others between the jobs of a long change: the later decision counts.
 
 use super::{edit, subscribe};
-use crate::harness::{TestServer, grouped, until};
+use crate::background_jobs::server_in_steps;
+use crate::harness::interrupt;
 use serde_json::json;
-use std::time::Duration;
-
-/// A server whose background jobs take one step each.
-async fn server_in_steps() -> TestServer {
-    let server = TestServer::start().await;
-    server.app().writer.background().set_limit(Duration::ZERO);
-    server
-}
-
-/// Runs a change, and another one whose job comes between the first job of the change and its follow-up jobs.
-async fn interrupt<T>(
-    server: &TestServer,
-    change: impl Future<Output = T>,
-    other: impl Future<Output = ()>,
-) -> T {
-    let app = server.app();
-    let other = async {
-        until(|| app.writer.metrics().queued.get() > 0).await;
-        other.await;
-    };
-    let (done, ()) = grouped(app, "", 2, async { tokio::join!(change, other) }).await;
-    // The next job is in the group of the follow-up job, or comes after it.
-    server.sql("").await;
-    done
-}
+use teamchat::app::Options;
 
 /// Messages move to a channel that Bob and Cleo cannot read, and Cleo joins it.
 #[tokio::test]
 async fn users_who_have_access_again_keep_their_flags() {
-    let server = server_in_steps().await;
+    let server = server_in_steps(Options::default()).await;
     let owner = server.owner().await;
     let (bob, cleo) = (server.member("bob").await, server.member("cleo").await);
     let garden = server.channel("garden", &[&owner, &bob, &cleo]).await;
@@ -51,7 +28,7 @@ async fn users_who_have_access_again_keep_their_flags() {
 
 #[tokio::test]
 async fn messages_that_become_unread_again_stay_unread() {
-    let server = server_in_steps().await;
+    let server = server_in_steps(Options::default()).await;
     let (ada, bob) = (server.member("ada").await, server.member("bob").await);
     let garden = server.channel("garden", &[&ada, &bob]).await;
     let first = bob.send(garden, "lunch", "hello").await;
@@ -71,7 +48,7 @@ async fn messages_that_become_unread_again_stay_unread() {
 /// The events about messages that an archived channel marks as read do not undo what their receivers did in the meantime.
 #[tokio::test]
 async fn late_events_list_what_is_still_read() {
-    let server = server_in_steps().await;
+    let server = server_in_steps(Options::default()).await;
     let owner = server.owner().await;
     let (ada, bob) = (server.member("ada").await, server.member("bob").await);
     let garden = server.channel("garden", &[&owner, &ada, &bob]).await;
@@ -97,7 +74,7 @@ async fn late_events_list_what_is_still_read() {
 /// Policies of a deleted topic are removed in several jobs: first that of the owner, who began the topic.
 #[tokio::test]
 async fn policies_that_are_set_after_a_topic_was_deleted_stay() {
-    let server = server_in_steps().await;
+    let server = server_in_steps(Options::default()).await;
     let (owner, ada) = (server.owner().await, server.member("ada").await);
     let garden = server.channel("garden", &[&owner, &ada]).await;
     owner.send(garden, "lunch", "hello").await;
