@@ -1,6 +1,7 @@
 //! When mail is sent: the first message sets the time, and what is outdated by then is left out. Nothing is lost, and nothing is
 //! sent twice.
 
+use super::crowded_channel;
 use crate::harness::Client;
 use crate::mail::mailbox::{Mailbox, PERIOD, fill_queue};
 use serde_json::json;
@@ -118,10 +119,7 @@ async fn a_start_or_a_crash_loses_and_repeats_nothing() {
 #[tokio::test]
 async fn emails_to_several_people_share_a_job() {
     let (_mailbox, server) = Mailbox::with_server().await;
-    let bob = server.administrator("bob").await;
-    let crowd = server.crowd(30).await;
-    let everyone: Vec<&Client> = crowd.iter().chain([&bob]).collect();
-    let channel = server.channel("general", &everyone).await;
+    let (bob, crowd, channel) = crowded_channel(&server, 30).await;
     server.app().writer.background().set_limit(Duration::MAX);
     let letters = "SELECT count(*) FROM outgoing_mail WHERE kind = 'missed_messages'";
     bob.send(channel, "all", "@**all** hello").await;
@@ -184,10 +182,7 @@ async fn letters_that_find_no_room_wait() {
 #[tokio::test]
 async fn letters_of_which_some_find_room_wait_for_more() {
     let (_mailbox, server) = Mailbox::with_server().await;
-    let bob = server.administrator("bob").await;
-    let crowd = server.crowd(12).await;
-    let everyone: Vec<&Client> = crowd.iter().chain([&bob]).collect();
-    let channel = server.channel("general", &everyone).await;
+    let (bob, _crowd, channel) = crowded_channel(&server, 12).await;
     server.app().writer.background().set_limit(Duration::MAX);
     for topic in ["one", "two"] {
         bob.send(channel, topic, "@**all** hello").await;

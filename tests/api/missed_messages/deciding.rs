@@ -1,5 +1,6 @@
 //! The receivers of mail: settings and muting, presence, edits, kinds of accounts.
 
+use super::crowded_channel;
 use crate::harness::{Blocked, Client, TestServer};
 use crate::mail::mailbox::{Mailbox, PERIOD};
 use serde_json::{Value, json};
@@ -351,10 +352,7 @@ async fn queues_that_are_not_used_any_more_are_cleared_in_several_jobs() {
 #[tokio::test]
 async fn a_wildcard_mention_takes_the_writer_a_step_for_each_person() {
     let (mailbox, server) = Mailbox::with_server().await;
-    let bob = server.administrator("bob").await;
-    let crowd = server.crowd(30).await;
-    let everyone: Vec<&Client> = crowd.iter().chain([&bob]).collect();
-    let channel = server.channel("general", &everyone).await;
+    let (bob, crowd, channel) = crowded_channel(&server, 30).await;
     server.app().writer.background().set_limit(Duration::ZERO);
     bob.send(channel, "all", "@**all** hello").await;
     bob.send(channel, "plain", "hello").await;
@@ -375,10 +373,7 @@ async fn a_wildcard_mention_takes_the_writer_a_step_for_each_person() {
 #[tokio::test]
 async fn decisions_that_are_stored_are_not_made_again() {
     let (_mailbox, mut server) = Mailbox::with_server().await;
-    let bob = server.administrator("bob").await;
-    let crowd = server.crowd(30).await;
-    let everyone: Vec<&Client> = crowd.iter().chain([&bob]).collect();
-    let channel = server.channel("general", &everyone).await;
+    let (bob, crowd, channel) = crowded_channel(&server, 30).await;
     server.app().writer.background().set_limit(Duration::ZERO);
     // The decision about the eleventh person cannot be stored.
     let broken = crowd[10].user_id;
