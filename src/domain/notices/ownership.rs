@@ -1,9 +1,8 @@
 //! Notices to users about changes that others made to their accounts and bots.
 
-use crate::domain::notices;
 use crate::domain::notices::{budget, mention};
 use crate::domain::rows::user::UserRow;
-use crate::domain::user_settings;
+use crate::domain::{notices, user_settings};
 use crate::error::ApiResult;
 use crate::store::Tx;
 use crate::types::{Language, Role, UserId};

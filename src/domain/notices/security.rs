@@ -2,8 +2,7 @@
 //!
 //! Everything that others choose (names, clients, addresses) is text in them.
 
-use crate::domain::notices;
-use crate::domain::user_settings;
+use crate::domain::{notices, user_settings};
 use crate::error::ApiResult;
 use crate::store::Tx;
 use crate::types::{Language, UserId};
