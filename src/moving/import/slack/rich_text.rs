@@ -11,8 +11,10 @@ use teamchat_markdown::{FlatList, nested_lists, styled_slack_text, unused_fence}
 pub fn to_markdown(blocks: &Value, names: &Names) -> Option<String> {
     let says_less =
         |block: &Value| text(block, "type") != "rich_text" || members(block, "elements").any(is_list);
-    let is_shown = blocks.as_array()?.iter().any(says_less);
-    Some(texts(blocks, names)).filter(|text| is_shown && !text.is_empty())
+    if !blocks.as_array()?.iter().any(says_less) {
+        return None;
+    }
+    Some(texts(blocks, names)).filter(|text| !text.is_empty())
 }
 
 /// The texts of blocks. Those of programs are sections with their fields, headers, contexts, tables, images and videos.
