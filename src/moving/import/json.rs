@@ -7,6 +7,7 @@ use crate::types::charset::Charset;
 use serde::de::{
     Deserialize, DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor,
 };
+use serde_json::Value;
 use serde_json::value::RawValue;
 use std::cell::{Cell, RefCell};
 use std::fmt;
@@ -67,6 +68,16 @@ pub fn nullable<'de, T: Deserialize<'de> + Default, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<T, D::Error> {
     Ok(Option::deserialize(deserializer)?.unwrap_or_default())
+}
+
+/// The text of a member, which is empty if there is none.
+pub fn text<'v>(value: &'v Value, member: &str) -> &'v str {
+    value.get(member).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// The first of some members that is a text and not empty.
+pub fn first_text<'v>(value: &'v Value, members: &[&str]) -> &'v str {
+    members.iter().map(|member| text(value, member)).find(|text| !text.is_empty()).unwrap_or_default()
 }
 
 /// A line of a file: its number, from 1, and the offset of its text.

@@ -1,7 +1,7 @@
 //! The attachments of messages, and their files.
 
-use super::document::{first_text, text};
 use crate::moving::import::blocks;
+use crate::moving::import::json::{first_text, text};
 use serde_json::Value;
 
 /// The members of an attachment with addresses. Those of files are paths.

@@ -4,16 +4,6 @@ use crate::moving::import::json::TIMES;
 use crate::moving::import::lines::model::Date;
 use serde_json::Value;
 
-/// The text of a member, which is empty if there is none.
-pub fn text<'a>(document: &'a Value, name: &str) -> &'a str {
-    document.get(name).and_then(Value::as_str).unwrap_or_default()
-}
-
-/// The first of some members that is a text and not empty.
-pub fn first_text<'a>(document: &'a Value, names: &[&str]) -> &'a str {
-    names.iter().map(|name| text(document, name)).find(|text| !text.is_empty()).unwrap_or_default()
-}
-
 /// The texts of a list.
 pub fn texts(document: &Value, name: &str) -> Vec<String> {
     let list = document.get(name).and_then(Value::as_array);

@@ -9,6 +9,7 @@ mod document;
 use crate::domain::users::passwords;
 use crate::moving::import::error::{ImportError, ImportResult};
 use crate::moving::import::json;
+use crate::moving::import::json::{first_text, text};
 use crate::moving::import::lines::Importer;
 use crate::moving::import::lines::model::{
     ChannelLine, EmojiLine, FileLine, Line, MessageLine, ReactionLine, UserLine,
@@ -23,7 +24,7 @@ use crate::moving::import::target::Target;
 use crate::moving::import::unpack::Archive;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use document::{date, first_text, only, text, texts};
+use document::{date, only, texts};
 use serde_json::Value;
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;

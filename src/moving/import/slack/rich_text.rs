@@ -3,6 +3,7 @@
 use super::text;
 use super::text::{Names, without_token};
 use crate::moving::import::blocks;
+use crate::moving::import::json::{first_text, text};
 use serde_json::Value;
 use teamchat_markdown::{FlatList, nested_lists, styled_slack_text, unused_fence};
 
@@ -28,11 +29,7 @@ pub fn texts(blocks: &Value, names: &Names) -> String {
             let label = label.into_iter().find(|label| !label.is_empty()).unwrap_or_default();
             blocks::link(label, without_token(text(block, "image_url")))
         }
-        "video" => {
-            let addresses = [text(block, "title_url"), text(block, "video_url")];
-            let address = addresses.into_iter().find(|address| !address.is_empty()).unwrap_or_default();
-            blocks::link(plain(block, "title"), address)
-        }
+        "video" => blocks::link(plain(block, "title"), first_text(block, &["title_url", "video_url"])),
         _ => {
             let parts = block.get("text").into_iter();
             let parts = parts.chain(members(block, "fields")).chain(members(block, "elements"));
@@ -92,10 +89,6 @@ fn table(block: &Value, names: &Names) -> String {
     let mut lines: Vec<String> = rows.iter().map(|row| format!("| {} |", row.join(" | "))).collect();
     lines.insert(1, format!("|{}", "-|".repeat(width)));
     lines.join("\n")
-}
-
-fn text<'v>(value: &'v Value, member: &str) -> &'v str {
-    value.get(member).and_then(Value::as_str).unwrap_or_default()
 }
 
 /// The text of an object with a plain text.
