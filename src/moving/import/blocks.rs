@@ -1,6 +1,20 @@
 //! Blocks that programs add to their messages in Slack, Mattermost and Rocket.Chat.
 
+use crate::moving::import::json::text;
 use serde_json::Value;
+
+/// Converts a block of Mattermost or Rocket.Chat: the text before it, its title, these words, its fields and its image.
+pub fn to_markdown(block: &Value, words: &str) -> String {
+    let title = match text(block, "title") {
+        "" => String::new(),
+        title => link(title, text(block, "title_link")),
+    };
+    let mut parts = vec![text(block, "pretext").to_owned(), title, words.to_owned()];
+    parts.extend(fields(block.get("fields").unwrap_or(&Value::Null), "**"));
+    parts.push(link("", text(block, "image_url")));
+    parts.retain(|part| !part.is_empty());
+    parts.join("\n")
+}
 
 /// The fields of a block, a line each: a title between the `bold` marks, and a value.
 pub fn fields(fields: &Value, bold: &str) -> Vec<String> {

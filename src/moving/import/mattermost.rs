@@ -534,18 +534,9 @@ impl Export<'_> {
 
 /// The text of a post, and those of the blocks of an integration that it does not contain.
 fn with_blocks(text: String, props: &Value) -> String {
-    let block = |block: &Value| {
-        let part = |name: &str| {
-            let text = block.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
-            text.map(str::to_owned)
-        };
-        let title = part("title").map(|title| blocks::link(&title, &part("title_link").unwrap_or_default()));
-        let image = part("image_url").map(|address| blocks::link("", &address));
-        let texts = [part("pretext"), title, part("text")].into_iter().flatten();
-        let fields = blocks::fields(block.get("fields").unwrap_or(&Value::Null), "**");
-        let parts = texts.chain(fields).chain(image).filter(|part| !part.is_empty());
-        let parts: Vec<String> = parts.collect();
-        if parts.is_empty() { part("fallback").unwrap_or_default() } else { parts.join("\n") }
+    let block = |block: &Value| match blocks::to_markdown(block, json::text(block, "text")) {
+        shown if shown.is_empty() => json::text(block, "fallback").to_owned(),
+        shown => shown,
     };
     let all = props.get("attachments").and_then(Value::as_array).into_iter().flatten();
     let mut texts: Vec<String> = all.map(block).filter(|block| !text.contains(block.as_str())).collect();

@@ -14,21 +14,13 @@ pub fn texts(message: &Value) -> Vec<String> {
 }
 
 fn text_of(attachment: &Value) -> String {
-    let words = first_text(attachment, &["description", "text"]).to_owned();
+    let words = first_text(attachment, &["description", "text"]);
     let is_path = |member: &str| text(attachment, member).starts_with('/');
     let is_file = text(attachment, "type") == "file" || ADDRESSES.into_iter().any(is_path);
     if is_file || !text(attachment, "message_link").is_empty() {
-        return words;
+        return words.to_owned();
     }
-    let title = match text(attachment, "title") {
-        "" => String::new(),
-        title => blocks::link(title, text(attachment, "title_link")),
-    };
-    let mut parts = vec![text(attachment, "pretext").to_owned(), title, words];
-    parts.extend(blocks::fields(attachment.get("fields").unwrap_or(&Value::Null), "**"));
-    parts.push(blocks::link("", text(attachment, "image_url")));
-    parts.retain(|part| !part.is_empty());
-    parts.join("\n")
+    blocks::to_markdown(attachment, words)
 }
 
 /// The files of a message, without the small images that the server made of others.
