@@ -1,6 +1,6 @@
 //! Lines of JSON, as `docs/moving.md` describes them.
 
-use super::{Import, client, messages};
+use super::{Import, client, left_out, messages};
 use crate::harness::pictures;
 use serde_json::{Value, json};
 
@@ -237,8 +237,7 @@ async fn private_and_archived_channels_are_not_default() {
     write(&import, &lines);
     let report = import.run(&[]);
     let why = "private and archived channels are not default here";
-    let left = json!({"what": "default channels", "count": 2, "why": why});
-    assert!(report["left_out"].as_array().unwrap().contains(&left), "{report}");
+    assert_eq!(left_out(&report, "default channels"), [(2, why)]);
     let server = import.serve().await;
     let query = "SELECT name FROM default_stream JOIN stream USING (stream_id)";
     assert_eq!(server.column(query).await, ["general"]);

@@ -112,6 +112,17 @@ pub async fn client(server: &TestServer, email: &str) -> Client {
     client
 }
 
+/// The reasons why things of a kind were left out, with their numbers.
+fn left_out<'r>(report: &'r Value, what: &str) -> Vec<(i64, &'r str)> {
+    let rows = report["left_out"].as_array().unwrap().iter().filter(|left| left["what"] == what);
+    rows.map(|left| (left["count"].as_i64().unwrap(), left["why"].as_str().unwrap())).collect()
+}
+
+/// The contents of messages.
+fn contents(messages: &[Value]) -> Vec<&str> {
+    messages.iter().map(|one| one["content"].as_str().unwrap()).collect()
+}
+
 /// A member of each message, which is a text, and its content.
 fn with_content<'m>(messages: &'m [Value], member: &str) -> Vec<(&'m str, &'m str)> {
     messages.iter().map(|one| (one[member].as_str().unwrap(), one["content"].as_str().unwrap())).collect()

@@ -1,6 +1,6 @@
 //! A dump of Rocket.Chat's database.
 
-use super::{Import, client, messages, with_content};
+use super::{Import, client, contents, messages, with_content};
 use crate::harness::pictures;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -344,9 +344,8 @@ async fn attachments_are_added_to_the_text_of_a_message() {
     let server = import.serve().await;
     let ada = client(&server, "ada@example.com").await;
     let seen = messages(&ada, json!([])).await;
-    let texts: Vec<&str> = seen.iter().map(|one| one["content"].as_str().unwrap()).collect();
     let build = "Done:\n[Build 7](https://ci.example/7)\npassed\n**Branch**: main\nhttps://ci.example/7.png";
-    assert_eq!(texts, [build, "look\nfor you", "yes\nquoted", "the same"]);
+    assert_eq!(contents(&seen), [build, "look\nfor you", "yes\nquoted", "the same"]);
 }
 
 #[tokio::test]

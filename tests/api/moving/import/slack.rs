@@ -1,6 +1,6 @@
 //! Slack's export.
 
-use super::{Import, client, messages, with_content};
+use super::{Import, client, left_out, messages, with_content};
 use crate::harness::pictures;
 use serde_json::{Value, json};
 use std::fs::File;
@@ -326,8 +326,7 @@ fn files_outside_of_folders_are_no_messages() {
     // Without that of the folder `D1`, which no list names now.
     assert_eq!(report["messages"].as_u64(), messages.as_u64().map(|count| count - 1), "{report}");
     let why = "no list of the archive names their conversations: D1";
-    let left = json!({"what": "folders of messages", "count": 1, "why": why});
-    assert!(report["left_out"].as_array().unwrap().contains(&left), "{report}");
+    assert_eq!(left_out(&report, "folders of messages"), [(1, why)]);
 }
 
 /// Newer exports repeat the names of senders in their messages.

@@ -1,27 +1,16 @@
 //! Values that are rare, but right: nulls, old dates, long names, names that several people have.
 
 use super::archive::{Archive, message, with};
-use super::{Import, client, mattermost, messages, rocketchat, slack};
+use super::{Import, client, contents, left_out, mattermost, messages, rocketchat, slack};
 use crate::harness::pictures;
 use serde_json::{Value, json};
 use std::fs::File;
 use std::io::Write;
 
-/// The texts of messages.
-fn texts(seen: &[Value]) -> Vec<&str> {
-    seen.iter().map(|one| one["content"].as_str().unwrap()).collect()
-}
-
 /// The names and codes of the reactions to a message.
 fn reactions(message: &Value) -> Vec<(&str, &str)> {
     let rows = message["reactions"].as_array().unwrap().iter();
     rows.map(|row| (row["emoji_name"].as_str().unwrap(), row["emoji_code"].as_str().unwrap())).collect()
-}
-
-/// The reasons why things of a kind were left out, with their numbers.
-fn left_out<'r>(report: &'r Value, what: &str) -> Vec<(i64, &'r str)> {
-    let rows = report["left_out"].as_array().unwrap().iter().filter(|left| left["what"] == what);
-    rows.map(|left| (left["count"].as_i64().unwrap(), left["why"].as_str().unwrap())).collect()
 }
 
 fn put(import: &Import, lines: &[Value]) {
@@ -298,7 +287,7 @@ async fn messages_of_slack_are_sorted_although_days_overlap() {
     let (one, other) = (client(&server, "sam@example.com").await, client(&server, "sam@example.org").await);
     let seen = messages(&ada, json!([])).await;
     let (hi, third) = (format!("hi @**Sam|{}**", other.user_id), format!("third #**{}**", "y".repeat(60)));
-    assert_eq!(texts(&seen), [hi.as_str(), "second", third.as_str(), "last"]);
+    assert_eq!(contents(&seen), [hi.as_str(), "second", third.as_str(), "last"]);
     assert_eq!(
         reactions(&seen[0]),
         [
@@ -331,7 +320,7 @@ async fn lines_of_mattermost_may_have_nulls() {
     let (ada, namesake) =
         (client(&server, "ada@example.com").await, client(&server, "ada2@example.com").await);
     let seen = messages(&ada, json!([])).await;
-    assert_eq!(texts(&seen), [format!("hi @**ADA X|{}**, @**BOB X**", namesake.user_id)]);
+    assert_eq!(contents(&seen), [format!("hi @**ADA X|{}**, @**BOB X**", namesake.user_id)]);
     assert_eq!(seen[0]["timestamp"], -2);
     assert_eq!(reactions(&seen[0]), [("smile", "1f642"), ("wave", "1f44b")]);
 }
@@ -363,7 +352,7 @@ async fn rooms_keep_their_rules_and_links() {
     let (ada, bob) = (client(&server, "ada@example.com").await, client(&server, "bob@example.com").await);
     let seen = messages(&ada, json!([])).await;
     let expected = format!("@**BOB|{}** see #**news**, #other", bob.user_id);
-    assert_eq!(texts(&seen).last(), Some(&expected.as_str()));
+    assert_eq!(contents(&seen).last(), Some(&expected.as_str()));
     assert_eq!(reactions(seen.last().unwrap()), [("+1", "1f44d")]);
     let streams = ada.get("/streams", ()).await.ok();
     let news = streams["streams"].as_array().unwrap().iter().find(|stream| stream["name"] == "news").unwrap();

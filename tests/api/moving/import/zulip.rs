@@ -1,14 +1,10 @@
 //! The published archive.
 
 use super::archive::{Archive, TIME, message, with};
-use super::{Import, client, messages};
+use super::{Import, client, contents, messages};
 use crate::harness::{START, pictures};
 use serde_json::{Value, json};
 use teamchat::commands::Command;
-
-fn contents(messages: &[Value]) -> Vec<&str> {
-    messages.iter().map(|message| message["content"].as_str().unwrap()).collect()
-}
 
 fn ids(messages: &[Value]) -> Vec<i64> {
     messages.iter().map(|message| message["id"].as_i64().unwrap()).collect()
