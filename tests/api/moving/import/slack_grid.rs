@@ -3,6 +3,10 @@
 use super::{Import, client, left_out, messages};
 use serde_json::{Value, json};
 
+fn channel(id: &str, name: &str) -> Value {
+    json!({"id": id, "name": name, "members": ["U1", "U3"]})
+}
+
 /// An organization with the workspaces North and South.
 fn export() -> Import {
     let import = Import::new("slack");
@@ -14,7 +18,6 @@ fn export() -> Import {
     let bob = person("U2", "Bob", json!({"is_admin": true}));
     // An owner of a workspace only.
     let cat = person("U3", "Cat", json!(null));
-    let channel = |id: &str, name: &str| json!({"id": id, "name": name, "members": ["U1", "U3"]});
     import.write("org_users.json", json!([ada, bob]).to_string());
     import.write("channels.json", json!([channel("C1", "all-hands")]).to_string());
     let of_north = json!([channel("C2", "general"), channel("C1", "all-hands"), channel("C3", "shared")]);
@@ -77,7 +80,6 @@ async fn workspaces_of_an_organization_become_one_organization() {
 #[test]
 fn a_channel_may_be_public_in_one_workspace_and_private_in_another() {
     let import = export();
-    let channel = |id: &str, name: &str| json!({"id": id, "name": name, "members": ["U1", "U3"]});
     import.write("teams/South/channels.json", json!([channel("C4", "general")]).to_string());
     let private = json!([channel("G1", "secret"), channel("C3", "shared")]);
     import.write("teams/South/groups.json", private.to_string());
