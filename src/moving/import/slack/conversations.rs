@@ -25,6 +25,11 @@ fn channels_file(private: bool) -> &'static str {
     if private { "groups.json" } else { "channels.json" }
 }
 
+/// The folders with lists: the top of the archive, whose path is empty, and the workspaces.
+fn places(workspaces: &[String]) -> impl Iterator<Item = &str> {
+    std::iter::once("").chain(workspaces.iter().map(String::as_str))
+}
+
 /// The path of a file or folder of a workspace, which is empty for the top of the archive.
 fn path_in(workspace: &str, name: &str) -> String {
     if workspace.is_empty() { name.to_owned() } else { format!("{workspace}/{name}") }
@@ -106,7 +111,7 @@ impl Slack<'_> {
     ) -> ImportResult<Vec<Listed<'w>>> {
         let mut all: Vec<Listed<'w>> = Vec::new();
         let mut known: HashMap<String, usize> = HashMap::new();
-        for workspace in std::iter::once("").chain(workspaces.iter().map(String::as_str)) {
+        for workspace in places(workspaces) {
             for row in lists::read::<SlackChannel>(self.archive, &path_in(workspace, file), progress)? {
                 let name = if file == DIRECT || row.name.is_empty() { &row.id } else { &row.name };
                 let is_usable = Path::new(name).file_name().is_some();
@@ -140,7 +145,7 @@ impl Slack<'_> {
         let known: HashSet<String> =
             conversations.iter().map(|conversation| conversation.folder.nfc().collect()).collect();
         let mut others = Vec::new();
-        for workspace in std::iter::once("").chain(workspaces.iter().map(String::as_str)) {
+        for workspace in places(workspaces) {
             for name in self.archive.entries(workspace)?.0 {
                 let folder = path_in(workspace, &name);
                 if !known.contains(&folder.nfc().collect::<String>()) && self.has_messages(&folder)? {
