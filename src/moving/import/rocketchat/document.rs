@@ -18,7 +18,7 @@ pub fn only(mut document: Value, names: &[&str]) -> Value {
     document
 }
 
-/// A time.
+/// The time of a member, without its fraction of a second.
 pub fn date(document: &Value, name: &str) -> Option<Date> {
     let milliseconds = document.get(name)?.as_i64()?;
     Some(Date(milliseconds.div_euclid(1000).clamp(*TIMES.start(), *TIMES.end())))
