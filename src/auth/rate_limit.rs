@@ -377,32 +377,35 @@ mod tests {
         limiter.count_wrong_key(address(1, 1000), &clock).unwrap();
     }
 
+    /// Uses up the limit of a /48 network from its /64 networks, and checks that the limit is of this network only, for this time.
+    fn use_up_large_network(
+        count: impl Fn(&RateLimiter, IpAddr, &Clock) -> ApiResult<()>,
+        of_each: u64,
+        limit: u64,
+        seconds: i64,
+    ) {
+        let (limiter, clock) = (RateLimiter::default(), Clock::manual(0));
+        let count = |peer: IpAddr| count(&limiter, peer, &clock);
+        for attempt in 0..limit {
+            count(address(attempt / of_each, 1)).unwrap();
+        }
+        let next = address(limit / of_each, 1);
+        let refusal = count(next).unwrap_err();
+        assert_eq!((refusal.status(), refusal.code()), (429, "RATE_LIMIT_HIT"));
+        count(address(1 << 16, 1)).unwrap();
+        count("198.51.100.1".parse().unwrap()).unwrap();
+        clock.advance(seconds);
+        count(next).unwrap();
+    }
+
     #[test]
     fn sign_ons_of_a_large_network_do_not_push_out_those_of_others() {
-        let (limiter, clock) = (RateLimiter::default(), Clock::manual(0));
-        for step in 0..2000 {
-            limiter.count_sign_on(address(step / 100, 1), &clock).unwrap();
-        }
-        let refusal = limiter.count_sign_on(address(20, 1), &clock).unwrap_err();
-        assert_eq!((refusal.status(), refusal.code()), (429, "RATE_LIMIT_HIT"));
-        limiter.count_sign_on(address(1 << 16, 1), &clock).unwrap();
-        limiter.count_sign_on("198.51.100.1".parse().unwrap(), &clock).unwrap();
-        clock.advance(600);
-        limiter.count_sign_on(address(20, 1), &clock).unwrap();
+        use_up_large_network(RateLimiter::count_sign_on, 100, 2000, 600);
     }
 
     #[test]
     fn a_large_network_causes_few_emails_without_a_login() {
-        let (limiter, clock) = (RateLimiter::default(), Clock::manual(0));
-        for letter in 0..50 {
-            limiter.count_letter(address(letter / 5, 1), &clock).unwrap();
-        }
-        let refusal = limiter.count_letter(address(10, 1), &clock).unwrap_err();
-        assert_eq!((refusal.status(), refusal.code()), (429, "RATE_LIMIT_HIT"));
-        limiter.count_letter(address(1 << 16, 1), &clock).unwrap();
-        limiter.count_letter("198.51.100.1".parse().unwrap(), &clock).unwrap();
-        clock.advance(24 * 60 * 60);
-        limiter.count_letter(address(10, 1), &clock).unwrap();
+        use_up_large_network(RateLimiter::count_letter, 5, 50, 24 * 60 * 60);
     }
 
     #[test]
