@@ -200,7 +200,7 @@ fn rows_of_the_future_and_a_long_log_are_named() {
     let folder = folder.path();
     let db = folder.join("chat.sqlite");
     let sql = "UPDATE audit_entry SET time = time + 100000 WHERE id = (SELECT max(id) FROM audit_entry)";
-    rusqlite::Connection::open(&db).unwrap().execute(sql, ()).unwrap();
+    change_database(folder, sql);
     examine(folder, &[]).expect("problem", "clock", &["the newest data is from", "timedatectl"]);
     // Zeros are no log, and are left alone.
     std::fs::File::create(beside(&db, "-wal")).unwrap().set_len(300 << 20).unwrap();
