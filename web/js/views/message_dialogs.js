@@ -196,7 +196,6 @@ export function showReport({ session }, message) {
 
 /** Shows the versions of a message, with what changed. @param {App} app @param {Message} message */
 export function showHistory(app, message) {
-  const is24 = Boolean(app.store.setting("twenty_four_hour_time"));
   /** @param {Awaited<ReturnType<typeof messageHistory>>} reply */
   const render = ({ message_history: history }) =>
     history.toReversed().map((version, index) => {
@@ -215,7 +214,7 @@ export function showHistory(app, message) {
       return h(
         "section",
         { class: "version" },
-        h("h3", null, `${who}, ${fullTime(version.timestamp, is24)}`, isFirst && [" ", t("(first version)")]),
+        h("h3", null, `${who}, ${fullTime(version.timestamp, app.store.is24Hours)}`, isFirst && [" ", t("(first version)")]),
         moved && h("p", { class: "muted" }, moved),
         contentElement(app, version.content_html_diff ?? version.rendered_content, null),
       );
