@@ -208,8 +208,8 @@ export const clickToast = (page, label, text = "") => untilToast(page, text, lab
 /** Waits for an element and acts on it in the same step: `click` or `focus`. `which` is a number, "last", or a text in it. */
 export const act = (page, selector, which, action = "click") => onElements(page, selector, (all, one, how) => {
   const found = one === "last" ? all.at(-1) : typeof one === "number" ? all[one] : all.find((element) => element.textContent.includes(one));
-  // A disabled control does nothing, and an element below a dialog cannot be clicked. A dialog that is closed hears of it in the next
-  // frame: until then it is in the document, and the button that opened it does nothing.
+  // A disabled control does nothing, and an element below a dialog cannot be clicked. The close event of a dialog comes in the next frame:
+  // until then the dialog is in the document, and the button that opened it does nothing.
   const dialog = [...document.querySelectorAll(":modal")].at(-1);
   if (!found || found.disabled || document.querySelector("dialog:not([open])") || (dialog && !dialog.contains(found) && !found.closest("[popover]"))) throw new Error(`no ${how} on ${one}`);
   found[how]();
