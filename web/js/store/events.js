@@ -64,9 +64,7 @@ const changeMessages = (store, event, context) => messageChanges[event.type]?.(s
  * @param {Store} store @param {string[]} terms Such as `is:starred`. */
 function expire(store, ...terms) {
   for (const range of store.messages.ranges.values()) {
-    if (!range.isLoaded || !range.terms.some(({ operator, operand }) => terms.includes(`${operator}:${operand}`))) continue;
-    range.isStale = true;
-    range.bump();
+    if (range.isLoaded && range.terms.some(({ operator, operand }) => terms.includes(`${operator}:${operand}`))) range.markStale();
   }
 }
 

@@ -38,6 +38,12 @@ export class Range {
     this.version.value = this.version.peek() + 1;
   }
 
+  /** Marks the range as out of date: it is fetched again when it is shown. */
+  markStale() {
+    this.isStale = true;
+    this.bump();
+  }
+
   /** Whether a message with this id would be in the range if the narrow showed it. @param {number} id */
   spans(id) {
     const isAfterStart = this.hasOldest || id >= this.ids[0];
@@ -162,10 +168,7 @@ export function createMessages() {
 
     /** Marks all ranges as out of date: they have to be fetched again. */
     markStale() {
-      for (const range of ranges.values()) {
-        range.isStale = true;
-        range.bump();
-      }
+      for (const range of ranges.values()) range.markStale();
     },
 
     tidy,

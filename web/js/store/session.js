@@ -287,9 +287,7 @@ export function createSession({ matches, requestTerms, tabs }) {
       const message = await fetching.fetchOne(id).catch(() => null);
       // Others may have written meanwhile.
       for (const range of store.messages.ranges.values()) {
-        if (!message || !range.isLoaded || matches(store, range.terms, message) === false) continue;
-        range.isStale = true;
-        range.bump();
+        if (message && range.isLoaded && matches(store, range.terms, message) !== false) range.markStale();
       }
     }
     outbox.confirm(localId, id);

@@ -376,10 +376,7 @@ function watchAccess({ store }, id, range, load) {
     untracked(() => {
       const now = store.channels.get(id);
       if (!before && now) void load();
-      else if (now?.subscribed && !before?.subscribed && range.isLoaded) {
-        range.isStale = true;
-        range.bump();
-      }
+      else if (now?.subscribed && !before?.subscribed && range.isLoaded) range.markStale();
       before = now;
     });
   });

@@ -102,9 +102,7 @@ export function startVisit(app) {
   whenBlocked(() => askToLogIn());
   setInterval(() => {
     const range = app.timeline?.range;
-    if (!range?.isLoaded || !isVisible.peek()) return;
-    range.isStale = true;
-    range.bump();
+    if (range?.isLoaded && isVisible.peek()) range.markStale();
   }, REFRESH);
   const scheme = Number(kept("visitor/scheme") ?? 0);
   if (scheme) setScheme(app, scheme);
