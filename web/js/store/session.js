@@ -93,8 +93,6 @@ export function createSession({ matches, requestTerms, tabs }) {
   const edits = {
     /** @type {Map<string, string>} */
     texts: new Map(),
-    /** Counts the times that they were read again, since another tab has changed one of them. */
-    changes: signal(0),
     /** @param {string} id @param {string | null} text Null: the edit has ended. */
     set(id, text) {
       if (text === null) edits.texts.delete(id);
@@ -266,7 +264,7 @@ export function createSession({ matches, requestTerms, tabs }) {
     if (name.startsWith(`${store.selfId}/outbox/`)) outbox.watchOthers();
     if (name.startsWith(`${store.selfId}/drafts/`)) readDrafts();
     if (name.startsWith(`${store.selfId}/edits/`)) readEdits();
-    if (name.startsWith(`${store.selfId}/uploads/`)) uploads.changes.value = uploads.changes.peek() + 1;
+    if (name.startsWith(`${store.selfId}/uploads/`)) store.touch("uploads");
   });
 
   /** Takes over the drafts that other tabs keep. */
@@ -278,7 +276,7 @@ export function createSession({ matches, requestTerms, tabs }) {
   /** Takes over the edits that other tabs keep. */
   function readEdits() {
     edits.texts = entriesOf("edits").all();
-    edits.changes.value = edits.changes.peek() + 1;
+    store.touch("edits");
   }
 
   /** Shows a message that the server has taken, although no event comes. @param {string} localId @param {number} id */

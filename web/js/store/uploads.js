@@ -3,25 +3,19 @@
  * @module
  */
 
-import { signal } from "../lib/signal.js";
-
 /** A file for a text. `end` takes it out of the text. @typedef {{ name: string, hasFailed: boolean, end: () => void }} FileUpload */
-/** @typedef {ReturnType<typeof createUploads>} Uploads */
 
 /** The files of this tab. Their placeholders are kept, as they are in drafts, which other tabs have too and which outlive the tab.
  * @param {{ entries: () => import("./outbox.js").Entries, tab: string }} how `entries`: placeholders by tab and placeholder. */
 export function createUploads({ entries, tab }) {
   /** By placeholder. @type {Map<string, FileUpload>} */
   const all = new Map();
-  /** Counts the times that another tab has changed its own. */
-  const changes = signal(0);
   const keyOf = (/** @type {string} */ placeholder) => `${tab}/${placeholder}`;
   /** The placeholders of other tabs, with their keys. */
   const elsewhere = () => [...entries().all()].filter(([key]) => !key.startsWith(keyOf("")));
   /** The files of a text. @param {string} text @param {boolean} hasFailed */
   const filesOf = (text, hasFailed) => [...all].filter(([placeholder, file]) => file.hasFailed === hasFailed && text.includes(placeholder));
   return {
-    changes,
     elsewhere,
     /** @param {string} placeholder @param {FileUpload} file */
     add(placeholder, file) {

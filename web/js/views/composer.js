@@ -303,7 +303,7 @@ export function createComposer(app) {
     typing.stop();
   });
   effect(() => {
-    session.uploads.changes.value;
+    store.on("uploads");
     session.recoveries.value;
     if (session.uploads.elsewhere().length === 0) return;
     // Without a connection, it is loaded once there is one.

@@ -309,7 +309,7 @@ export function createTimeline(app, terms) {
       retryWidgets();
     });
     effect(() => {
-      session.edits.changes.value;
+      store.on("edits");
       untracked(() => {
         for (const form of list.querySelectorAll(".editor-form")) form.dispatchEvent(new Event("follow"));
         if (model.isReady) resumeEdits();
