@@ -5,7 +5,7 @@
 
 import { keyedList } from "../lib/keyed_list.js";
 import { differOnlyInReading, isSameRow } from "../selectors/timeline_rows.js";
-import { draftKey } from "../store/drafts.js";
+import { isSameDestination } from "../store/drafts.js";
 import { carryOver, errorRow, messageRow, outgoingRow } from "./message_row.js";
 
 /** @typedef {import("../../types/app.js").App} App */
@@ -58,10 +58,8 @@ export function numberRows(list, isWhole) {
 
 /** The messages that are being sent to a conversation. @param {App} app @param {import("../store/outbox.js").Destination | null} conversation @returns {OutgoingMessage[]} */
 export function outgoingTo({ session, store }, conversation) {
-  if (!conversation) return [];
-  const key = draftKey(conversation);
   return session.outbox.items.filter(
-    ({ destination, sentId }) => draftKey(destination) === key && !(sentId && store.messages.byId.has(sentId)),
+    ({ destination, sentId }) => isSameDestination(destination, conversation) && !(sentId && store.messages.byId.has(sentId)),
   );
 }
 
