@@ -4,7 +4,7 @@
  */
 
 import { fill, h, iconButton } from "../lib/dom.js";
-import { effect } from "../lib/signal.js";
+import { effect, untracked } from "../lib/signal.js";
 import { t } from "../lib/words.js";
 import { isComposing } from "../platform/keyboard.js";
 import { failures } from "../store/notices.js";
@@ -108,7 +108,7 @@ export function orderedRows(items, idOf, render, reorder) {
 /** Updates fields when others change their values, so that saving does not undo the change, unless the user has edited the field.
  * @param {() => void} listen Reads what changes. @param {[HTMLInputElement | HTMLTextAreaElement, () => string][]} fields With their current values. */
 export function followChanges(listen, fields) {
-  const shown = fields.map(([, current]) => current());
+  const shown = untracked(() => fields.map(([, current]) => current()));
   effect(() => {
     listen();
     for (const [index, [input, current]] of fields.entries()) {

@@ -77,8 +77,7 @@ export function groupPage(app, id) {
 }
 
 /** @param {App} app @param {UserGroup} group @param {Now} now */
-function nameForm({ store, session }, group, { rights }) {
-  const current = () => groupOf(store, group.id) ?? group;
+function nameForm({ store, session }, group, { current, rights }) {
   const name = h("input", { type: "text", value: group.name, maxlength: 100, required: true });
   const description = h("input", { type: "text", value: group.description });
   const saveLine = submitButton(t("Save"));
