@@ -19,8 +19,8 @@ import { resetUsers } from "./users.js";
 /** @typedef {import("../../types/api.js").Channel} Channel */
 
 /** @typedef {"realm" | "settings" | "users" | "presence" | "status" | "typing" | "channels" | "topics" | "userTopics" | "unread" |
- *   "drafts" | "scheduled" | "invites" | "attachments" | "subscribers" | "groups" | "emoji" | "outbox" | "recents" | "starred" | "edits" | "uploads" | "rows"} Area `rows` is what all
- *   rows of messages show of people and settings. */
+ *   "drafts" | "scheduled" | "invites" | "attachments" | "subscribers" | "groups" | "emoji" | "outbox" | "recents" | "starred" |
+ *   "edits" | "uploads" | "rows"} Area `rows` is what all rows of messages show of people and settings. */
 
 /** When a person was here, in UNIX seconds. @typedef {{ active_timestamp?: number, idle_timestamp?: number }} Presence */
 
