@@ -3,6 +3,7 @@
  * @module
  */
 
+import { decodeComponent } from "../lib/parse.js";
 import { t } from "../lib/words.js";
 import { channelByName, openChannels } from "../store/channels.js";
 import { dayOfText, textOfDay } from "./dates.js";
@@ -31,17 +32,14 @@ function channelCalled(store, text) {
   return found.length === 1 ? found[0].name : null;
 }
 
-/** Characters that have a meaning in a search. In an operand, they are written as in a URL. */
-const SPECIAL = ["%", "+", '"', "“", "”"];
-
-/** Writes a text as an operand of a search. @param {string} text */
+/** Writes a text as an operand of a search: characters that have a meaning there as in a URL. @param {string} text */
 export const writtenOperand = (text) => text.replace(/[%+"“”]/g, (char) => encodeURIComponent(char)).replaceAll(" ", "+");
 
-/** Reads the text of an operand. In quotes, `+` is not a space. @param {string} written */
+/** Reads the text of an operand, where only these characters are written as in a URL. In quotes, `+` is not a space. @param {string} written */
 export const readOperand = (written) =>
   written
     .replace(/"([^"]*)"?|\+/g, (_, quoted) => quoted ?? " ")
-    .replace(/%(25|2B|22|E2%80%9[CD])/gi, (code) => SPECIAL.find((char) => encodeURIComponent(char) === code.toUpperCase()) ?? code);
+    .replace(/%(25|2B|22|E2%80%9[CD])/gi, (code) => decodeComponent(code) ?? code);
 
 /** The topic without a name, as an operand. */
 const NO_TOPIC = '""';
