@@ -231,7 +231,7 @@ impl Importer<'_> {
         let client =
             client.ok_or_else(|| ImportError::new(format!("there is no client {}", row.sending_client)))?;
         let (recipient, stream) = self.recipient(target, row.recipient.0, sender, id)?;
-        let mut edits = edits(row.edit_history.as_deref())?;
+        let mut edits = edits(row.edit_history.as_deref(), &row.subject, stream.map(StreamId::from))?;
         for edit in &mut edits {
             let is_known =
                 |user: &UserId| user.bit().is_some_and(|id| self.renderer.callers.contains_key(&id));
@@ -422,20 +422,33 @@ fn is_move(edit: &EditRecord) -> bool {
     edit.prev_stream.is_some() || (edit.prev_topic.is_some() && plain(&edit.prev_topic) != plain(&edit.topic))
 }
 
-/// The edits of a message, the oldest first.
-fn edits(history: Option<&str>) -> ImportResult<Vec<EditRecord>> {
+/// The edits of a message in this topic and channel, the oldest first. Releases before 5.0 stored only the previous place of
+/// a move: its new place is the previous one of the next move, or the one of the message.
+fn edits(history: Option<&str>, topic: &str, mut stream: Option<StreamId>) -> ImportResult<Vec<EditRecord>> {
     let Some(history) = history.filter(|history| !history.is_empty()) else { return Ok(Vec::new()) };
     let edits: Vec<Edit> =
         serde_json::from_str(history).map_err(|error| ImportError::new(format!("edit_history: {error}")))?;
-    let record = |edit: Edit| EditRecord {
-        user_id: edit.user_id.map(|user| user.0.into()),
-        timestamp: edit.timestamp.0,
-        prev_rendered_content: edit.prev_rendered_content,
-        prev_content: edit.prev_content,
-        topic: edit.topic.filter(|_| edit.prev_topic.is_some()),
-        prev_topic: edit.prev_topic,
-        prev_stream: edit.prev_stream.map(|stream| stream.0.into()),
-        stream: edit.stream.map(|stream| stream.0.into()),
-    };
-    Ok(edits.into_iter().rev().map(record).collect())
+    let mut topic = topic.to_owned();
+    let mut records = Vec::with_capacity(edits.len());
+    for edit in edits {
+        let prev_stream = edit.prev_stream.map(|stream| StreamId::from(stream.0));
+        let new_stream = edit.stream.map(|stream| StreamId::from(stream.0)).or(stream);
+        let new_topic = edit.topic.unwrap_or_else(|| topic.clone());
+        if let Some(previous) = &edit.prev_topic {
+            topic.clone_from(previous);
+        }
+        stream = prev_stream.or(stream);
+        records.push(EditRecord {
+            user_id: edit.user_id.map(|user| user.0.into()),
+            timestamp: edit.timestamp.0,
+            prev_rendered_content: edit.prev_rendered_content,
+            prev_content: edit.prev_content,
+            topic: edit.prev_topic.is_some().then_some(new_topic),
+            prev_topic: edit.prev_topic,
+            prev_stream,
+            stream: new_stream.filter(|_| prev_stream.is_some()),
+        });
+    }
+    records.reverse();
+    Ok(records)
 }

@@ -239,3 +239,31 @@ async fn numbers_of_older_releases_become_permissions() {
     }
     assert_eq!(state["realm_message_edit_history_visibility_policy"], "none");
 }
+
+#[tokio::test]
+async fn moves_before_release_5_get_the_place_to_which_they_went() {
+    let import = Import::new("zulip");
+    let mut archive = Archive::new();
+    let history = json!([
+        {"user_id": 10, "timestamp": TIME + 900, "prev_subject": "boats"},
+        {"user_id": 10, "timestamp": TIME + 800, "prev_content": "two", "prev_rendered_content": "<p>two</p>"},
+        {"user_id": 10, "timestamp": TIME + 700, "prev_subject": "oars", "prev_stream": 7},
+        {"user_id": null, "timestamp": TIME + 600, "prev_subject": "ores"},
+    ]);
+    let edited = json!({"edit_history": history.to_string(), "last_edit_time": TIME + 900});
+    archive.message(with(message(101, 10, 105, "✔ boats", "three"), edited), &[(10, 1)]);
+    archive.write(&import);
+    import.run(&[]);
+    let server = import.serve().await;
+    let ada = client(&server, "ada@example.com").await;
+    let seen = messages(&ada, json!([])).await;
+    let expected = json!([
+        {"user_id": 10, "timestamp": TIME + 900, "prev_topic": "boats", "topic": "✔ boats"},
+        {"user_id": 10, "timestamp": TIME + 700, "prev_topic": "oars", "topic": "boats",
+            "prev_stream": 7, "stream": 5},
+        {"user_id": null, "timestamp": TIME + 600, "prev_topic": "ores", "topic": "oars"},
+    ]);
+    assert_eq!(seen[0]["edit_history"], expected);
+    // Resolving the topic is no move.
+    assert_eq!(seen[0]["last_moved_timestamp"], TIME + 700);
+}
