@@ -96,7 +96,7 @@ async fn votes_are_emitted_to_receivers() {
     outsiders.expect_nothing().await;
 }
 
-// conformance: sub-11, sub-12, sub-13, sub-14, sub-18, sub-21, sub-25, sub-26
+// conformance: sub-11, sub-12, sub-13, sub-14, sub-18, sub-21, sub-22, sub-25, sub-26
 #[tokio::test]
 async fn unreadable_html_is_refused() {
     let server = TestServer::start().await;
@@ -111,6 +111,8 @@ async fn unreadable_html_is_refused() {
     };
     refused(&bob, plain, json!({}), "You cannot attach a submessage to this message.").await;
     refused(&bob, poll, json!({"type": "vote"}), "key key is missing from poll data").await;
+    let vote = json!({"type": "vote", "key": "soup", "vote": 1});
+    refused(&bob, poll, vote, "Invalid poll data[\"key\"]").await;
     let question = json!({"type": "question", "question": "x"});
     refused(&bob, poll, question, "You can't edit a question unless you are the author.").await;
     refused(&ada, todo, json!({"type": "vote"}), "Unknown type for todo data: vote").await;

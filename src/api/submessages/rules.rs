@@ -10,6 +10,8 @@ enum ValueType {
     Number,
     Switch,
     Vote,
+    /// The key of an option of a poll.
+    OptionKey,
 }
 
 /// Checks the data of a submessage for a kind of widget. Data for unknown kinds is not checked.
@@ -25,7 +27,7 @@ fn check_poll(data: &Value, is_author: bool) -> ApiResult<()> {
     const NAME: &str = "poll data";
     let (data, kind) = read(NAME, data)?;
     let members: &[(&str, ValueType)] = match kind {
-        "vote" => &[("key", ValueType::Text), ("vote", ValueType::Vote)],
+        "vote" => &[("key", ValueType::OptionKey), ("vote", ValueType::Vote)],
         "question" if !is_author => {
             return Err(ApiError::bad_request("You can't edit a question unless you are the author."));
         }
@@ -84,13 +86,21 @@ fn check_member(name: &str, data: &Map<String, Value>, member: &str, value_type:
     };
     let place = format!("{name}[\"{member}\"]");
     let refusal = match value_type {
-        ValueType::Text if !value.is_string() => format!("{place} is not a string"),
+        ValueType::Text | ValueType::OptionKey if !value.is_string() => format!("{place} is not a string"),
         ValueType::Number | ValueType::Vote if !value.is_i64() => format!("{place} is not an integer"),
         ValueType::Vote if !matches!(value.as_i64(), Some(1 | -1)) => format!("Invalid {place}"),
+        ValueType::OptionKey if !value.as_str().is_some_and(is_option_key) => format!("Invalid {place}"),
         ValueType::Switch if !value.is_boolean() => format!("{place} is not a boolean"),
         _ => return Ok(()),
     };
     Err(ApiError::bad_request(refusal))
+}
+
+/// Checks whether a key is the id of the user who added an option, or `canned` for an initial one, a comma and a number. The
+/// published phone app cannot read a page of messages with a vote for another key.
+fn is_option_key(key: &str) -> bool {
+    let Some((owner, number)) = key.split_once(',') else { return false };
+    (owner == "canned" || owner.parse::<i64>().is_ok()) && number.parse::<i64>().is_ok()
 }
 
 #[cfg(test)]
@@ -104,6 +114,7 @@ mod tests {
         let new_task = json!({"type": "new_task", "key": 2, "task": "a", "desc": "", "completed": false});
         let good = [
             ("poll", json!({"type": "vote", "key": "1,1", "vote": -1}), false),
+            ("poll", json!({"type": "vote", "key": "canned,0", "vote": 1}), false),
             ("poll", json!({"type": "question", "question": "why"}), true),
             ("poll", json!({"type": "new_option", "option": "no", "idx": 7}), false),
             ("todo", new_task.clone(), false),
@@ -124,15 +135,19 @@ mod tests {
             ("poll", json!({"type": "x"}), "Unknown type for poll data: x"),
             ("poll", json!({"type": "vote", "key": "1,1"}), "vote key is missing from poll data"),
             ("poll", json!({"type": "vote", "key": 1, "vote": 1}), "poll data[\"key\"] is not a string"),
-            ("poll", json!({"type": "vote", "key": "1", "vote": 2}), "Invalid poll data[\"vote\"]"),
+            ("poll", json!({"type": "vote", "key": "1", "vote": 1}), "Invalid poll data[\"key\"]"),
+            ("poll", json!({"type": "vote", "key": "1,2,3", "vote": 1}), "Invalid poll data[\"key\"]"),
+            ("poll", json!({"type": "vote", "key": "canned,", "vote": 1}), "Invalid poll data[\"key\"]"),
+            ("poll", json!({"type": "vote", "key": "soup,1", "vote": 1}), "Invalid poll data[\"key\"]"),
+            ("poll", json!({"type": "vote", "key": "1,1", "vote": 2}), "Invalid poll data[\"vote\"]"),
             (
                 "poll",
-                json!({"type": "vote", "key": "1", "vote": "1"}),
+                json!({"type": "vote", "key": "1,1", "vote": "1"}),
                 "poll data[\"vote\"] is not an integer",
             ),
             (
                 "poll",
-                json!({"type": "vote", "key": "1", "vote": 1, "b": 1, "a": 1}),
+                json!({"type": "vote", "key": "1,1", "vote": 1, "b": 1, "a": 1}),
                 "Unexpected arguments: a, b",
             ),
             (
