@@ -418,6 +418,18 @@ describe("messages", () => {
     assert.deepEqual(found, { code: '<div style="color:red">', aligned: ["end", "center"], styles: 0, formulas: 1 });
   });
 
+  it("about what someone does have their marks, and those of a search", async () => {
+    const { id } = await bench.server.send("Bob", "general", "gestures", "/me waves");
+    await bench.server.call("Bob", "PATCH", `/messages/${id}`, { content: "/me waves a tangerine" });
+    await bench.server.call("Ada", "POST", "/messages/flags", { messages: [id], op: "add", flag: "starred" });
+    const ada = await as("Ada", await at("general", "gestures"));
+    await untilText(ada, `[data-id="${id}"] .mark`, "edited");
+    await ada.waitForSelector(`[data-id="${id}"] .mark--star`);
+    await go(ada, "#narrow/search/me.20tangerine");
+    await untilText(ada, `[data-id="${id}"] .highlight`, "tangerine");
+    await untilEqual(ada, `[data-id="${id}"] .content p`, (text) => text.textContent, "Bob waves a tangerine");
+  });
+
   it("are answered in their topic from a view of several", async () => {
     await bench.server.send("Bob", "design", "question", "Serif or sans?");
     const ada = await as("Ada", "#feed");

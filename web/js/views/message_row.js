@@ -116,8 +116,8 @@ export function messageRow(app, row, match) {
                 time,
                 ...marks(message),
               ),
-            drawRow(() => (isMe ? meBody(app, name, message) : body(app, message, match)), contentError),
-            !row.showsSender && h("div", { class: "message-row__marks" }, ...marks(message)),
+            drawRow(() => (isMe ? meBody(app, name, message, match) : body(app, message, match)), contentError),
+            (isMe || !row.showsSender) && h("div", { class: "message-row__marks" }, ...marks(message)),
             message.reactions.length > 0 && reactionsElement(app, message),
           ),
         ),
@@ -237,7 +237,12 @@ function body(app, message, match) {
     const widget = widgets.widgetElement(app, message);
     if (widget) return widget;
   }
-  const content = contentElement(app, match?.match_content ?? message.content, message);
+  return foldable(contentElement(app, match?.match_content ?? message.content, message), message);
+}
+
+/** The content of a message, in an element that has room for the button of what is folded if it may be high.
+ * @param {HTMLElement} content @param {Message} message */
+function foldable(content, message) {
   if (!mayBeHigh(message.content)) return content;
   content.classList.add("is-long");
   return h("div", null, content);
@@ -268,15 +273,18 @@ export function foldHigh(list, isAgain = false) {
   }
 }
 
-/** @param {App} app @param {string} name @param {Message} message */
-function meBody(app, name, message) {
-  const content = contentElement(app, message.content.replace("<p>/me ", "<p>"), message);
+/** The command at the beginning of the content, whose word a search may have marked. */
+const ME = /^<p>\/(?:<span class="highlight">me<\/span>|me) /;
+
+/** @param {App} app @param {string} name @param {Message} message @param {Match} match */
+function meBody(app, name, message, match) {
+  const content = contentElement(app, (match?.match_content ?? message.content).replace(ME, "<p>"), message);
   const first = content.querySelector("p") ?? content;
   first.prepend(
     h("button", { type: "button", class: "message-row__sender", dataset: { action: "user", userId: String(message.sender_id) } }, name),
     " ",
   );
-  return content;
+  return foldable(content, message);
 }
 
 /** @param {Message} message */
