@@ -5,7 +5,7 @@ import { describe, it } from "node:test";
 import { createMemo } from "../../web/js/lib/memo.js";
 import { distinct, effect, flush, scope, signal } from "../../web/js/lib/signal.js";
 import { topicTerms } from "../../web/js/selectors/narrow.js";
-import { inboxRows, isNew, recentRows } from "../../web/js/selectors/overview_rows.js";
+import { emptyInboxText, inboxRows, isNew, recentRows } from "../../web/js/selectors/overview_rows.js";
 import { peopleOf, peopleRows } from "../../web/js/selectors/people_rows.js";
 import { routeOf } from "../../web/js/selectors/routes.js";
 import { noticePlace } from "../../web/js/selectors/notice_place.js";
@@ -225,6 +225,15 @@ describe("what is counted", () => {
 });
 
 describe("overviews", () => {
+  it("says that all is read only if no choice of topics leaves out unread messages", () => {
+    const streams = [{ stream_id: 10, topic: "soup", unread_message_ids: [1] }, { stream_id: 11, topic: "blue", unread_message_ids: [2] }];
+    const subscriptions = [channel(10, "general"), channel(11, "design", { is_muted: true })];
+    const texts = (state) => [["", "followed"], ["", "unmuted"], ["", "all"], ["s", "followed"]].map(([filter, topics]) => emptyInboxText(storeWith({ subscriptions, ...state }), { filter, topics }));
+    const unread = { streams, pms: [], huddles: [], mentions: [] };
+    assert.deepEqual(texts({ unread_msgs: unread }).filter((_, at) => at !== 2), ["You have read everything in the topics that you follow.", "You have read everything except muted topics.", "No matches."]);
+    assert.deepEqual(texts({ unread_msgs: { ...unread, streams: [] } }), ["You have read everything.", "You have read everything.", "You have read everything.", "No matches."]);
+  });
+
   it("show what is unread by conversation, and filter it", () => {
     const store = storeWith({ unread_msgs: { streams: [{ stream_id: 10, topic: "soup", unread_message_ids: [1, 2] }, { stream_id: 11, topic: "blue", unread_message_ids: [3] }], pms: [{ other_user_id: 2, unread_message_ids: [4] }], huddles: [], mentions: [] } });
     const shown = (more = {}) => inboxRows(store, { filter: "", topics: "all", folded: new Set(), ...more }).map(({ title, count, rows }) => [title, count, ...rows.map(({ name }) => name)]);

@@ -5,9 +5,10 @@
 
 import { createMemo } from "../lib/memo.js";
 import { dayOf, relativeTime } from "../lib/time.js";
+import { t } from "../lib/words.js";
 import { channelOf, FOLLOWED, INHERIT, isMutedBy } from "../store/channels.js";
 import { conversationKey, isResolvedTopic, otherIds, recipientIds } from "../store/conversations.js";
-import { unreadCount } from "../store/unread.js";
+import { unreadCount, unreadTopics } from "../store/unread.js";
 import { userOf } from "../store/users.js";
 import { conversationTerms, directTerms, topicTerms } from "./narrow.js";
 import { collator, hasWords, inboxSections, namesOf, wordsOf } from "./sidebar_items.js";
@@ -50,6 +51,16 @@ export function inboxRows(store, { filter, topics, folded }, memo = createMemo()
           }),
     };
   });
+}
+
+/** The text of an inbox without rows. The choice of topics may leave out unread messages. @param {Store} store
+ * @param {{ filter: string, topics: "all" | "unmuted" | "followed" }} shown */
+export function emptyInboxText(store, { filter, topics }) {
+  if (filter !== "") return t("No matches.");
+  if (unreadTopics(store).length === 0) return t("You have read everything.");
+  return topics === "followed"
+    ? t("You have read everything in the topics that you follow.")
+    : t("You have read everything except muted topics.");
 }
 
 /** Whether the user has begun an organization, and is alone in it. @param {Store} store */

@@ -9,7 +9,7 @@ import { createMemo } from "../lib/memo.js";
 import { effect, signal } from "../lib/signal.js";
 import { keep, kept, keptSet } from "../lib/storage.js";
 import { t } from "../lib/words.js";
-import { inboxRows, isNew } from "../selectors/overview_rows.js";
+import { emptyInboxText, inboxRows, isNew } from "../selectors/overview_rows.js";
 import { channelOf, subscribedChannels } from "../store/channels.js";
 import { userOf } from "../store/users.js";
 import { bindListKeys, filterInput } from "./overview_parts.js";
@@ -75,12 +75,13 @@ export function createInbox(app) {
         const filter = state.filter.value;
         // What is looked for may be in a folded section.
         const folded = filter === "" ? state.folded.words.value : new Set();
-        sections = inboxRows(store, { filter, topics: state.topics.value, folded }, memo);
+        const topics = state.topics.value;
+        sections = inboxRows(store, { filter, topics, folded }, memo);
         // A conversation that is read goes, perhaps with the button that marked it as read.
         keepFocus(host, () => list.set(sections));
         older.hidden = !store.hasOlderUnread;
         empty.hidden = sections.length > 0;
-        if (!empty.hidden) keepFocus(empty, () => fill(empty, emptyParts(app, filter !== "")));
+        if (!empty.hidden) keepFocus(empty, () => fill(empty, emptyParts(app, { filter, topics })));
       });
     },
   };
@@ -169,12 +170,12 @@ const conversationRow = (app, { key, terms, name, isResolved, person, isDirect, 
     iconButton("check", t("Mark {name} as read", { name }), { dataset: { read: key } }),
   );
 
-/** The content of an empty inbox. @param {App} app @param {boolean} isFiltered */
-const emptyParts = (app, isFiltered) => [
-  !isFiltered && isNew(app.store) && firstSteps(app),
+/** The content of an empty inbox. @param {App} app @param {{ filter: string, topics: Topics }} shown */
+const emptyParts = (app, shown) => [
+  shown.filter === "" && isNew(app.store) && firstSteps(app),
   icon("inbox"),
-  h("p", null, isFiltered ? t("No matches.") : t("You have read everything.")),
-  !isFiltered && [
+  h("p", null, emptyInboxText(app.store, shown)),
+  shown.filter === "" && [
     h("p", { class: "muted" }, t("New messages appear here, grouped by conversation. In the meantime, look around in the channels:")),
     h(
       "p",

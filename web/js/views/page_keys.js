@@ -34,15 +34,15 @@ export function bindPageKeys(app, { header, sidebar }) {
     app.goHome();
   }
 
-  /** @param {(topic: import("../store/unread.js").UnreadTopic) => boolean} fits */
-  function nextUnread(fits) {
+  /** @param {(topic: import("../store/unread.js").UnreadTopic) => boolean} fits @param {string} otherwise Said if there is none. */
+  function nextUnread(fits, otherwise) {
     const current = app.timeline?.conversation;
     const topics = unreadTopics(store)
       .filter((topic) => !topic.isMuted && topic.key !== current && fits(topic))
       .sort((one, other) => one.streamId - other.streamId || one.newest - other.newest);
     const streamId = channelOfRoute(route.peek());
     const next = topics.find((topic) => topic.streamId === streamId) ?? topics[0];
-    if (!next) return session.tell(t("There are no more unread topics."));
+    if (!next) return session.tell(otherwise);
     app.goNarrow(topicTerms(next.streamId, next.topic));
   }
 
@@ -80,8 +80,10 @@ export function bindPageKeys(app, { header, sidebar }) {
   on(["*"], t("Starred messages"), GO, () => go("narrow/is/starred"));
   on(["d"], t("Drafts"), GO, () => go("drafts"));
   on(["P"], t("All direct messages"), GO, () => go("narrow/is/dm"));
-  on(["n"], t("Next unread topic"), GO, () => nextUnread(() => true));
-  on(["N"], t("Next unread topic that you follow"), GO, () => nextUnread((topic) => topic.isFollowed));
+  on(["n"], t("Next unread topic"), GO, () => nextUnread(() => true, t("There are no more unread topics.")));
+  on(["N"], t("Next unread topic that you follow"), GO, () =>
+    nextUnread((topic) => topic.isFollowed, t("There are no more unread topics that you follow.")),
+  );
   on(["p"], t("Next unread direct messages"), GO, () => {
     const current = app.timeline?.conversation;
     const directs = unreadDirects(store)
