@@ -15,7 +15,7 @@ import { titleCount } from "../../web/js/selectors/title.js";
 import { directKey, topicKey, topicOfKey } from "../../web/js/store/conversations.js";
 import { applyEvents } from "../../web/js/store/events.js";
 import { createReplies, createSubscriberLists } from "../../web/js/store/fetching.js";
-import { addUnread, removeUnread, unreadOfChannel } from "../../web/js/store/unread.js";
+import { addUnread, removeUnread, unreadCounts, unreadOfChannel } from "../../web/js/store/unread.js";
 import { user, channel, storeWith, inTopic, toPeople, narrowRoute } from "./states.js";
 
 describe("the left column", () => {
@@ -187,6 +187,17 @@ describe("what is counted", () => {
     assert.deepEqual([edit(1, "mentioned"), edit(1), edit(1, "stream_wildcard_mentioned"), edit(2, "read", "mentioned")], [[1], [], [1], [1]]);
     store.userTopics.set(topicKey(10, "soup"), 1);
     assert.deepEqual(edit(1, "stream_wildcard_mentioned"), []);
+  });
+
+  it("has no mentions in channels that the user left", () => {
+    const store = storeWith({ unread_msgs: { streams: [{ stream_id: 10, topic: "soup", unread_message_ids: [1] }], pms: [{ other_user_id: 2, unread_message_ids: [2] }], huddles: [], mentions: [1, 2] } });
+    const counted = (...events) => {
+      applyEvents(store, events, { matches: () => false });
+      const { mentions, mentionsInDirects } = unreadCounts(store);
+      return [mentions, mentionsInDirects];
+    };
+    const change = (op) => ({ type: "subscription", op, subscriptions: [channel(10, "general")] });
+    assert.deepEqual([counted(), counted(change("remove")), counted(change("add"))], [[2, 1], [1, 1], [2, 1]]);
   });
 
   it("has mentions of everyone only where the topic is not muted, as the server counts them", () => {

@@ -279,6 +279,35 @@ describe("fetching", () => {
     assert.deepEqual([before, [...range.matches.keys()]], [[5, 6], [6]]);
   });
 
+  it("counts mentions of everyone again in what is muted, no longer muted, or moved there", async () => {
+    const streams = [{ stream_id: 10, topic: "a", unread_message_ids: [1, 2] }, { stream_id: 10, topic: "b", unread_message_ids: [3] }];
+    const store = storeWith({ unread_msgs: { streams, pms: [], huddles: [], mentions: [1, 2, 3] } });
+    const replies = createReplies(store);
+    const flags = new Map([[1, ["stream_wildcard_mentioned"]], [2, ["mentioned"]], [3, ["topic_wildcard_mentioned"]]]);
+    const asked = [];
+    const getMessages = async ({ narrow }) => {
+      asked.push(narrow.map(({ operand }) => operand));
+      return reply([...flags].map(([id, own]) => inTopic(id, 10, "", 2, { flags: own })));
+    };
+    const fetching = createFetching(store, replies, { matches, requestTerms: (terms) => terms, getMessages });
+    const counts = async (...events) => {
+      const under = [];
+      const onMuting = (...place) => under.push(fetching.recountMentions(...place));
+      applyEvents(store, events, { matches: () => false, onMuting });
+      replies.note(events);
+      await Promise.all(under);
+      return [...store.mentions].toSorted();
+    };
+    const policy = (topic_name, visibility_policy) => ({ type: "user_topic", stream_id: 10, topic_name, visibility_policy });
+    assert.deepEqual(await counts(policy("A", 1)), [2, 3]);
+    assert.deepEqual(await counts(policy("b", 3)), [2, 3], "it counts as before");
+    assert.deepEqual(await counts({ type: "subscription", op: "update", stream_id: 10, property: "is_muted", value: true }, policy("c", 1)), [2, 3]);
+    assert.deepEqual(await counts(policy("a", 2)), [1, 2, 3]);
+    assert.deepEqual(await counts(moves([3], "b", "c")), [1, 2]);
+    assert.deepEqual(await counts(policy("c", 2), { type: "update_message", message_id: 1, message_ids: [1], stream_id: 10, content: "", flags: [] }), [2, 3], "the edit is newer than the reply");
+    assert.deepEqual(asked, [[10, "A", "mentioned", "unread"], [10, "mentioned", "unread"], [10, "a", "mentioned", "unread"], ...[1, 2].map(() => [10, "c", "mentioned", "unread"])]);
+  });
+
   it("keeps a message hidden that is about to be deleted", () => {
     const store = storeWith();
     store.messages.put([inTopic(5, 10, "a")]);

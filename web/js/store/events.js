@@ -3,7 +3,7 @@
  * @module
  */
 
-import { bumpTopic, channelOf, channelReducers, FOLLOWED, isMutedBy, outdateTopics, policyOf } from "./channels.js";
+import { bumpTopic, channelOf, channelReducers, FOLLOWED, isMutedBy, isTopicMuted, outdateTopics, policyOf } from "./channels.js";
 import { conversationKey, directKey, otherIds, recipientIds, topicKey } from "./conversations.js";
 import { listReducers } from "./lists.js";
 import { addUnread, moveUnread, removeUnread, restoreUnread, updateMention } from "./unread.js";
@@ -15,8 +15,11 @@ import { setTyping, userReducers } from "./users.js";
 
 /** Decisions that need more than the store.
  * @typedef {{ matches: (range: import("./messages.js").Range, message: Message) => boolean | null,
- *   onMessage?: (message: Message, event: Event) => void, onEdit?: (message: Message) => void }} Context
- *   `matches`: whether a narrow shows a message; null if only the server knows. `onEdit`: a known message was edited, and has a flag that it did not have, such as that of a mention. */
+ *   onMessage?: (message: Message, event: Event) => void, onEdit?: (message: Message) => void,
+ *   onMuting?: (streamId: number, topic?: string) => void }} Context
+ *   `matches`: whether a narrow shows a message; null if only the server knows. `onEdit`: a known message was edited, and has a flag that it did not have, such as that of a mention.
+ *   `onMuting`: a topic, or a channel, is muted or no longer; or messages are in another topic, which is muted where the former one was not, or
+ *   the reverse. */
 
 /** @typedef {(store: Store, event: Event, context: Context) => void} Reducer */
 
@@ -142,14 +145,17 @@ const messageChanges = {
     if (flag === "starred") expire(store, "is:starred");
   },
 
-  user_topic(store, { stream_id, topic_name, visibility_policy: policy }) {
+  user_topic(store, { stream_id, topic_name, visibility_policy: policy }, context) {
     const [before, channel] = [policyOf(store, stream_id, topic_name), channelOf(store, stream_id)];
     if ((before === FOLLOWED) !== (policy === FOLLOWED)) expire(store, "is:followed");
-    if (isMutedBy(before, channel) !== isMutedBy(policy, channel)) expire(store, "in:home", "is:muted");
+    if (isMutedBy(before, channel) === isMutedBy(policy, channel)) return;
+    expire(store, "in:home", "is:muted");
+    context.onMuting?.(stream_id, topic_name);
   },
 
-  subscription(store, { op, property }) {
+  subscription(store, { op, property, stream_id }, context) {
     if (op === "add" || op === "remove" || property === "is_muted") expire(store, "in:home", "is:muted");
+    if (property === "is_muted") context.onMuting?.(stream_id);
   },
 
   reaction(store, event) {
@@ -207,11 +213,14 @@ const messageReducers = {
     context.onMessage?.(message, event);
   },
 
-  update_message(store, event) {
+  update_message(store, event, context) {
     if (event.flags) updateMention(store, event.message_id, event.flags, event.stream_id);
     if (!isMove(event)) return;
     const stream = event.new_stream_id ?? event.stream_id;
-    moveUnread(store, event.message_ids, stream, event.subject ?? event.orig_subject);
+    const topic = event.subject ?? event.orig_subject;
+    moveUnread(store, event.message_ids, stream, topic);
+    const wasMuted = isTopicMuted(store, event.stream_id, event.orig_subject);
+    if (wasMuted !== isTopicMuted(store, stream, topic)) context.onMuting?.(stream, topic);
     for (const id of [event.stream_id, stream]) outdateTopics(store, id);
     store.touch("topics", "recents");
   },

@@ -5,7 +5,9 @@
 
 import { messagesAround } from "../api/endpoints.js";
 import { bumpTopic, followSubscribers, hasTopics } from "./channels.js";
+import { topicKey } from "./conversations.js";
 import { applyAgain, movesOrDeletes } from "./events.js";
+import { unreadCount, unreadOfChannel, updateMention } from "./unread.js";
 
 /** @typedef {import("./messages.js").Range} Range */
 /** @typedef {import("../../types/api.js").Message} Message */
@@ -16,6 +18,9 @@ import { applyAgain, movesOrDeletes } from "./events.js";
 
 /** Further messages per request. */
 const PAGE = 100;
+
+/** The most mentions that are counted again at a time. */
+const MENTIONS = 1000;
 
 /** How many lists of topics are asked for at a time. */
 const TOPIC_REQUESTS = 4;
@@ -105,6 +110,27 @@ export function createFetching(store, replies, { getMessages, getMessage, reques
           return message;
         },
       ),
+    /** Counts mentions again in a channel, or one of its topics, that was muted or no longer is. The state lists unread messages neither with
+     * the kind of their mention nor, where they are muted, with mentions of everyone.
+     * @param {number} streamId @param {string} [topic] */
+    async recountMentions(streamId, topic) {
+      const isTopic = topic !== undefined;
+      if (isTopic ? unreadCount(store, topicKey(streamId, topic)) === 0 : unreadOfChannel(store, streamId).length === 0) return;
+      const narrow = requestTerms([
+        { operator: "channel", operand: streamId },
+        ...(isTopic ? [{ operator: "topic", operand: topic }] : []),
+        { operator: "is", operand: "mentioned" },
+        { operator: "is", operand: "unread" },
+      ]);
+      await replies.take(
+        () => getMessages({ narrow, anchor: "newest", num_before: MENTIONS, num_after: 0 }),
+        ({ messages }, since) => {
+          const edits = since.filter(({ type, flags }) => type === "update_message" && flags);
+          for (const { id, flags, stream_id } of messages) updateMention(store, id, flags, stream_id);
+          for (const { message_id, flags, stream_id } of edits) updateMention(store, message_id, flags, stream_id);
+        },
+      );
+    },
     /** Fetches the messages around an anchor, in place of those that the range has.
      * @param {Range} range @param {Anchor} anchor @returns {Promise<Messages>} the reply, with the anchor that was found */
     async load(range, anchor) {

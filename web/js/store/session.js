@@ -123,6 +123,8 @@ export function createSession({ matches, requestTerms, tabs }) {
         onEdit(message) {
           for (const listener of editListeners) listener(message);
         },
+        // What it counts is right again at the next registration if this fails.
+        onMuting: (streamId, topic) => void fetching.recountMentions(streamId, topic).catch(() => {}),
       });
       replies.note(events);
       const isSwitch = events.some(({ type, property }) => type === "user_settings" && property === "enable_drafts_synchronization");

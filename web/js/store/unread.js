@@ -199,26 +199,26 @@ function findNewestTopics(store) {
  *   mentionsInFollowed: number, channels: Map<number, { unmuted: number, muted: number, hasMention: boolean }> }} */
 function countUnread(store) {
   const counts = { home: 0, directs: 0, mentions: 0, mentionsInDirects: 0, followed: 0, mentionsInFollowed: 0, channels: new Map() };
-  /** The keys of followed topics. */
-  const followed = new Set();
+  /** Whether the user follows them, by the keys of topics. */
+  const followed = new Map();
   for (const { ids } of unreadDirects(store)) counts.directs += ids.size;
   for (const { streamId, key, ids, isMuted, isFollowed, hasMention } of unreadTopics(store)) {
     const channel = counts.channels.get(streamId) ?? { unmuted: 0, muted: 0, hasMention: false };
     channel[isMuted ? "muted" : "unmuted"] += ids.size;
     channel.hasMention ||= hasMention;
     counts.channels.set(streamId, channel);
-    if (isFollowed) {
-      counts.followed += ids.size;
-      followed.add(key);
-    }
+    followed.set(key, isFollowed);
+    if (isFollowed) counts.followed += ids.size;
     if (!isMuted) counts.home += ids.size;
   }
   for (const id of store.mentions) {
     const key = store.unreadOf.get(id);
-    if (key?.startsWith("dm/")) counts.mentionsInDirects += 1;
-    else if (followed.has(key)) counts.mentionsInFollowed += 1;
+    const isDirect = key?.startsWith("dm/");
+    // Those in channels that the user left do not count, as their other messages.
+    if (isDirect || followed.has(key)) counts.mentions += 1;
+    if (isDirect) counts.mentionsInDirects += 1;
+    else if (followed.get(key)) counts.mentionsInFollowed += 1;
   }
   counts.home += counts.directs;
-  counts.mentions = store.mentions.size;
   return counts;
 }
