@@ -228,13 +228,19 @@ fn unread_details(tx: &Tx<'_>, caller: &Caller, ids: &[MessageId]) -> ApiResult<
         let Some(recipient_id) = access::messages::recipient_of(tx, *id)? else { continue };
         let flags = messages::flags_of(tx, caller.user_id, *id)?;
         let conversation = viewer.conversation(recipient_id)?;
-        let is_mention = flags & (bit::MENTIONED | bit::TOPIC_WILDCARD_MENTIONED) != 0
-            || !messages::stream_wildcards(tx, recipient_id, *id..=*id)?.is_empty();
         let subject = messages::subject_of(tx, *id)?;
+        let is_muted = match &conversation.stream {
+            Some(stream) => viewer.muting()?.is_muted(stream.stream_id, &fold(&subject)),
+            None => false,
+        };
+        let has_wildcard = flags & bit::TOPIC_WILDCARD_MENTIONED != 0
+            || !messages::stream_wildcards(tx, recipient_id, *id..=*id)?.is_empty();
+        // Clients add it to `mentions` of `POST /register`, which leaves out wildcards in muted conversations.
+        let mentioned = flags & bit::MENTIONED != 0 || (has_wildcard && !is_muted);
         let place = match &conversation.stream {
             Some(stream) => UnreadPlace::Stream {
                 stream_id: stream.stream_id,
-                unmuted_stream_msg: !viewer.muting()?.is_muted(stream.stream_id, &fold(&subject)),
+                unmuted_stream_msg: !is_muted,
                 topic: subject,
             },
             None => {
@@ -242,7 +248,7 @@ fn unread_details(tx: &Tx<'_>, caller: &Caller, ids: &[MessageId]) -> ApiResult<
                 UnreadPlace::Private { user_ids: others.filter(|id| *id != caller.user_id).collect() }
             }
         };
-        details.insert(*id, UnreadDetail { place, mentioned: is_mention });
+        details.insert(*id, UnreadDetail { place, mentioned });
     }
     Ok(details)
 }

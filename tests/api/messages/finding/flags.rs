@@ -80,20 +80,26 @@ async fn flags_change_by_id_and_are_emitted() {
 #[tokio::test]
 async fn unread_messages_of_muted_topics_have_details() {
     let fixture = FlagFixture::new().await;
-    let (bob, ids) = (&fixture.bob, &fixture.ids);
+    let bob = &fixture.bob;
+    let everyone = send(&fixture.ada, "lunch", "soup", "@**all** hello").await;
     let mute = json!({"stream_id": fixture.stream_id, "topic": "SOUP", "visibility_policy": 1});
     bob.post("/user_topics", mute).await.ok();
+    let ids = [&fixture.ids[..], &[everyone]].concat();
     bob.post("/messages/flags", json!({"messages": ids, "op": "add", "flag": "read"})).await.ok();
     let mut queue = bob.register(&[("event_types", FLAG_EVENTS)]).await;
-    bob.post("/messages/flags", json!({"messages": ids[..2], "op": "remove", "flag": "read"})).await.ok();
+    let ids = [ids[0], ids[1], everyone];
+    bob.post("/messages/flags", json!({"messages": ids, "op": "remove", "flag": "read"})).await.ok();
     let events = queue.expect_kinds(&["update_message_flags/remove"]).await;
     let details = &events[0]["message_details"];
     assert_eq!(details[ids[0].to_string()]["unmuted_stream_msg"], false);
     assert_eq!(details[ids[1].to_string()]["unmuted_stream_msg"], true);
+    let mentioned = ids.map(|id| details[id.to_string()]["mentioned"] == true);
+    assert_eq!(mentioned, [true, true, false]);
     // They are not counted either.
     let state =
         bob.register(&[("event_types", "[\"message\", \"update_message_flags\"]")]).await.state.clone();
     assert_eq!(state["unread_msgs"]["count"], 1);
+    assert_eq!(state["unread_msgs"]["mentions"], json!(ids[..2]));
     assert_eq!(state["unread_msgs"]["streams"].as_array().unwrap().len(), 2);
 }
 
