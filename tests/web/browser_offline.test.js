@@ -13,7 +13,7 @@ const REFUSED = /ERR_CONNECTION_REFUSED|NetworkError|ERR_FAILED/;
 /** Waits until the page can open without the server. */
 const untilInstalled = (page) => until(page, async () => (await navigator.serviceWorker.ready).active?.state === "activated" && (await caches.match("/")) !== undefined);
 
-/** What the browser keeps: the contents of messages by the key of their narrow. Null if there is no database. */
+/** What the browser keeps: the contents of messages, and the unread topics of the state. Null if there is no database. */
 const copyOf = (page) => page.evaluate(async () => {
   if (!(await indexedDB.databases()).some(({ name }) => name === "teamchat")) return null;
   const done = (request) => new Promise((resolve, reject) => Object.assign(request, { onsuccess: () => resolve(request.result), onerror: () => reject(request.error) }));
@@ -25,7 +25,8 @@ const copyOf = (page) => page.evaluate(async () => {
   try {
     const table = (name) => database.transaction(name).objectStore(name);
     const runs = await done(table("runs").getAll());
-    return { hasState: (await done(table("state").get("state"))) !== undefined, texts: runs.flatMap(({ messages }) => messages.map(({ content }) => content)) };
+    const state = await done(table("state").get("state"));
+    return { hasState: state !== undefined, unread: state?.unread_msgs?.streams.map(({ topic }) => topic), texts: runs.flatMap(({ messages }) => messages.map(({ content }) => content)) };
   } finally {
     database.close();
   }
@@ -119,6 +120,18 @@ describe("the copy of conversations", () => {
     await clickText(ada, "[role=menuitem]", "Log out");
     await ada.waitForSelector("#id_username");
     await eventually(async () => assert.equal(await copyOf(ada), null));
+  });
+
+  it("has what events have changed, once the page is hidden", async () => {
+    const ada = await as("Ada", "#inbox");
+    await eventually(async () => assert.equal((await copyOf(ada))?.hasState, true));
+    await bench.server.send("Bob", "general", "after the start", "News");
+    await untilText(ada, ".inbox__list .conversation", "after the start");
+    await ada.evaluate(() => {
+      Object.defineProperty(document, "hidden", { value: true, configurable: true });
+      document.dispatchEvent(new Event("visibilitychange"));
+    });
+    await eventually(async () => assert.ok((await copyOf(ada)).unread.includes("after the start")));
   });
 
   it("goes with the drafts that the server has", async () => {

@@ -2,9 +2,11 @@
 
 import assert from "node:assert/strict";
 import { it } from "node:test";
-import { createOffline } from "../../web/js/store/offline.js";
+import { applyEvents } from "../../web/js/store/events.js";
+import { createOffline, stateOf } from "../../web/js/store/offline.js";
 import { createOfflineCopy } from "../../web/js/store/offline_copy.js";
-import { createStore } from "../../web/js/store/store.js";
+import { createStore, reset } from "../../web/js/store/store.js";
+import { channel, inTopic, storeWith, toPeople, user } from "./states.js";
 
 /** A database in memory. */
 function memory() {
@@ -49,7 +51,7 @@ function start({ database = memory(), session = "one" } = {}) {
 
 it("keeps the newest runs, the newest messages of each, and no more text than there is room for", async () => {
   const { offline, run, database, kept } = start();
-  offline.remember({ user_id: 8 });
+  offline.outdate();
   run(1, Array.from({ length: 100 }, (_, index) => `${index}`));
   run(2, ["the middle of a conversation"], { isWhole: false });
   await offline.save();
@@ -95,7 +97,7 @@ it("loses deleted messages, and channels that the user may no longer see", async
 it("writes next time what changes while it writes", async () => {
   const { offline, run, database, store } = start();
   const [one, two] = [run(1, ["kept", "deleted"]), run(2, ["kept", "deleted meanwhile"])];
-  offline.remember({ user_id: 8 });
+  offline.outdate();
   await offline.save();
   const remove = ({ id }) => {
     offline.forget([id]);
@@ -115,12 +117,62 @@ it("writes next time what changes while it writes", async () => {
   assert.deepEqual([...database.tables.runs.values()].map(({ messages }) => messages.length), [1, 1]);
 });
 
+it("has the state that events have changed, at most once a minute while the page is shown", async () => {
+  const { offline, store, database, at } = start();
+  const keptName = async (name, isLeaving) => {
+    store.state = { full_name: name };
+    offline.outdate();
+    await offline.save(isLeaving);
+    return database.tables.state.get("state").full_name;
+  };
+  assert.deepEqual([await keptName("Ada", false), await keptName("Bea", false)], ["Ada", "Ada"]);
+  assert.equal(await keptName("Cleo", true), "Cleo", "the page is hidden");
+  assert.equal(await keptName("Dora", false), "Cleo");
+  at.now += 60_000;
+  await offline.save(false);
+  assert.equal(database.tables.state.get("state").full_name, "Dora");
+});
+
+it("has a state from which the same store is made", () => {
+  const store = storeWith({
+    realm_non_active_users: [user(4, "Dora")],
+    unsubscribed: [channel(13, "left")],
+    user_topics: [{ stream_id: 10, topic_name: "Soup", visibility_policy: 3 }],
+    unread_msgs: { streams: [{ stream_id: 11, topic: "Blue", unread_message_ids: [1, 2] }], pms: [{ other_user_id: 1, unread_message_ids: [3] }], huddles: [{ user_ids_string: "1,2,3", unread_message_ids: [4] }], mentions: [2], old_unreads_missing: true },
+    starred_messages: [1],
+    muted_users: [{ id: 3, timestamp: 1 }],
+    presences: { 2: { active_timestamp: 5 } },
+    user_status: { 2: { status_text: "away" } },
+    recent_private_conversations: [{ user_ids: [2, 3], max_message_id: 4 }, { user_ids: [], max_message_id: 3 }],
+  });
+  const message = (one) => ({ type: "message", message: one, flags: [] });
+  const events = [
+    message(inTopic(5, 10, "Soup")),
+    message(toPeople(6, [1, 2])),
+    { type: "update_message_flags", flag: "read", op: "add", all: false, messages: [1] },
+    { type: "subscription", op: "update", stream_id: 11, property: "is_muted", value: true },
+    { type: "realm_user", op: "add", person: { ...user(5, "Emil"), profile_data: {} } },
+  ];
+  applyEvents(store, events, { matches: () => false });
+  const sorted = (map) => [...map].toSorted(([one], [other]) => (one < other ? -1 : 1));
+  const partsOf = ({ state, selfId, hasOlderUnread, mentions, starred, mutedUsers, ...maps }) => {
+    const names = ["users", "presences", "statuses", "channels", "userTopics", "directs", "unread", "unreadOf"];
+    return { state, selfId, hasOlderUnread, mentions, starred, mutedUsers, maps: names.map((name) => [name, sorted(maps[name])]) };
+  };
+  const copy = createStore();
+  reset(copy, structuredClone(stateOf(store)));
+  delete copy.state.server_timestamp;
+  assert.deepEqual(partsOf(copy), partsOf(store));
+  assert.deepEqual([...copy.unreadOf.keys()].toSorted(), [2, 3, 4, 5, 6]);
+});
+
 it("belongs to one session", async () => {
   const first = start();
-  first.offline.remember({ user_id: 8 });
+  first.store.state = { user_id: 8 };
+  first.offline.outdate();
   first.run(1, ["for Ada"]);
   await first.offline.save();
-  assert.deepEqual((await first.offline.load()).state, { user_id: 8 });
+  assert.equal((await first.offline.load()).state.user_id, 8);
   const second = start({ database: first.database, session: "two" });
   assert.equal(await second.offline.load(), null);
   assert.deepEqual(first.kept(), []);
@@ -128,7 +180,7 @@ it("belongs to one session", async () => {
   await first.offline.save();
   first.run(2, ["again"]);
   await first.offline.save();
-  second.offline.remember({ user_id: 9 });
+  second.offline.outdate();
   second.run(3, ["for Bob"]);
   await second.offline.save();
   assert.deepEqual(first.kept(), ["3"]);
@@ -160,7 +212,7 @@ it("is empty, and no error, where there is no database", async () => {
   const store = createStore();
   const copy = createOfflineCopy(store, () => "one");
   await copy.erase();
-  copy.remember({});
+  copy.outdate();
   copy.forget([1]);
   await copy.save();
   assert.equal(await copy.load(), null);

@@ -104,7 +104,7 @@ async function start() {
       app.composer.save(true);
       void session.flushMarks();
       void session.flushDeletions();
-      if (!session.store.isVisitor) void session.offline.save();
+      if (!session.store.isVisitor) void session.offline.save(true);
     },
     onWake() {
       if (!reportPresence) return;

@@ -4,6 +4,8 @@
  * @module
  */
 
+import { topicOfKey } from "./conversations.js";
+
 /** @typedef {import("../../types/api.js").Message} Message */
 /** @typedef {import("../../types/api.js").State} State */
 /** @typedef {{ terms: import("../../types/api.js").Term[], at: number, hasOldest: boolean, messages: Message[] }} Run */
@@ -15,12 +17,18 @@ const MAX_RUNS = 40;
 const MAX_MESSAGES = 60;
 const MAX_CHARACTERS = 2_000_000;
 
+/** The state is written at most once in this time while the page is shown, in milliseconds: it is large, and in a busy organization
+ * always changes. */
+const STATE_INTERVAL = 60_000;
+
 /** @param {import("./store.js").Store} store
  * @param {{ database: Database, session: string, token: () => string, now: () => number }} how `session`: its token, empty without one;
  *   `token`: that of the session that the browser has by now. */
 export function createOffline(store, { database, session, token, now }) {
-  /** The state as it came, until it is written. @type {State | null} */
-  let fresh = null;
+  /** Versions of the state: the present one, and the one that is written. */
+  let [stateVersion, writtenVersion] = [0, 0];
+  /** When the state was written; long ago if it is to be written next time. */
+  let stateAt = -Infinity;
   /** Versions of the runs that are written. @type {Map<string, number>} */
   const written = new Map();
   /** Messages that are deleted, until they are deleted here. @type {Set<number>} */
@@ -57,16 +65,19 @@ export function createOffline(store, { database, session, token, now }) {
 
   return {
     erase,
-    /** The server has sent a state, which is not yet taken apart. @param {State} state */
-    remember(state) {
-      fresh = { ...state };
+    /** The state has changed. */
+    outdate() {
+      stateVersion += 1;
     },
     /** Messages are deleted. @param {number[]} ids */
     forget(ids) {
       for (const id of ids) gone.add(id);
     },
-    /** Writes what changed since the last time. Messages that are deleted, and those of channels that the user lost, go. */
-    async save() {
+    /** Writes what changed since the last time. Messages that are deleted, and those of channels that the user lost, go.
+     * @param {boolean} isLeaving The page is hidden, and may be closed. */
+    async save(isLeaving) {
+      // If it is being written now, the next time writes the state.
+      if (isLeaving) stateAt = -Infinity;
       // Another tab may have logged out.
       if (!hasRoom || isWriting || session === "" || token() !== session || store.isFromStorage) return;
       isWriting = true;
@@ -79,7 +90,8 @@ export function createOffline(store, { database, session, token, now }) {
           }),
         );
         // What changes from here on is written next time.
-        const [state, deleted] = [fresh, new Set(gone)];
+        const [seen, deleted, at] = [stateVersion, new Set(gone), now()];
+        const state = seen > writtenVersion && at - stateAt >= STATE_INTERVAL ? stateOf(store) : null;
         const versions = changed.map((range) => /** @type {const} */ ([range.key, range.version.peek()]));
         if (runs.size === 0 && !state && deleted.size === 0) return;
         if (state && (await database.readValue("state", "session")) !== session) await erase();
@@ -101,7 +113,7 @@ export function createOffline(store, { database, session, token, now }) {
           await erase();
           return;
         }
-        if (fresh === state) fresh = null;
+        if (state) [writtenVersion, stateAt] = [seen, at];
         for (const id of deleted) gone.delete(id);
         for (const [key, version] of versions) written.set(key, version);
       } finally {
@@ -122,6 +134,38 @@ export function createOffline(store, { database, session, token, now }) {
       return null;
     },
   };
+}
+
+/** The state as `reset` takes it, of a store that events have changed. All direct conversations are in one list.
+ * @param {import("./store.js").Store} store @returns {State} */
+export function stateOf(store) {
+  const unread = [...store.unread].map(([key, ids]) => ({ key, unread_message_ids: [...ids] }));
+  const isDirect = (/** @type {{ key: string }} */ { key }) => key.startsWith("dm/");
+  const topic = (/** @type {string} */ key) => {
+    const { streamId, topic: name } = topicOfKey(key);
+    return { stream_id: streamId, topic: name, topic_name: name };
+  };
+  const [users, channels] = [[...store.users.values()], [...store.channels.values()]];
+  const parts = {
+    server_timestamp: Math.floor(store.now()),
+    realm_users: users.filter((user) => user.is_active !== false),
+    realm_non_active_users: users.filter((user) => user.is_active === false),
+    presences: Object.fromEntries(store.presences),
+    user_status: Object.fromEntries(store.statuses),
+    muted_users: [...store.mutedUsers].map((id) => ({ id })),
+    subscriptions: channels.filter((channel) => channel.subscribed),
+    never_subscribed: channels.filter((channel) => !channel.subscribed),
+    user_topics: [...store.userTopics].map(([key, policy]) => ({ ...topic(key), visibility_policy: policy })),
+    unread_msgs: {
+      streams: unread.filter((one) => !isDirect(one)).map(({ key, ...ids }) => ({ ...topic(key), ...ids })),
+      huddles: unread.filter(isDirect).map(({ key, ...ids }) => ({ user_ids_string: key.slice(3), ...ids })),
+      mentions: [...store.mentions],
+      old_unreads_missing: store.hasOlderUnread,
+    },
+    starred_messages: [...store.starred],
+    recent_private_conversations: [...store.directs.values()].map(({ user_ids, max_id }) => ({ user_ids, max_message_id: max_id })),
+  };
+  return /** @type {any} */ ({ ...store.state, ...parts });
 }
 
 /** Whether the user may still see the channel of a run. @param {import("./store.js").Store} store @param {Run} run */

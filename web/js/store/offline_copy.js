@@ -5,39 +5,37 @@
 
 import { DATABASE } from "../lib/storage.js";
 
-/** @typedef {import("../../types/api.js").State} State */
-
 /** @param {import("./store.js").Store} store @param {() => string} token That of the session, empty without one. */
 export function createOfflineCopy(store, token) {
   const session = token();
   /** @type {ReturnType<typeof import("./offline.js").createOffline> | null} */
   let offline = null;
-  /** Changes since the modules were last used. @type {{ state: State | null, gone: number[] }} */
-  let news = { state: null, gone: [] };
+  /** Changes since the modules were last used. @type {{ isOutdated: boolean, gone: number[] }} */
+  let news = { isOutdated: false, gone: [] };
 
   async function used() {
     const [{ createOffline }, database] = await Promise.all([import("./offline.js"), import("../lib/database.js")]);
     offline ??= createOffline(store, { database, session, token, now: Date.now });
-    const { state, gone } = news;
-    news = { state: null, gone: [] };
-    if (state) offline.remember(state);
+    const { isOutdated, gone } = news;
+    news = { isOutdated: false, gone: [] };
+    if (isOutdated) offline.outdate();
     offline.forget(gone);
     return offline;
   }
 
   return {
-    /** The server has sent a state, which is not yet taken apart. @param {State} state */
-    remember(state) {
-      news.state = { ...state };
+    /** The state has changed. */
+    outdate() {
+      news.isOutdated = true;
     },
     /** Messages are deleted. @param {number[]} ids */
     forget(ids) {
       news.gone.push(...ids);
     },
-    /** Writes what changed. Without its modules, the next time does. */
-    save: () =>
+    /** Writes what changed. Without its modules, the next time does. @param {boolean} [isLeaving] The page is hidden, and may be closed. */
+    save: (isLeaving = false) =>
       used().then(
-        (copy) => copy.save(),
+        (copy) => copy.save(isLeaving),
         () => {},
       ),
     /** The state and the runs of this session, if they are kept. */

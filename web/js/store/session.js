@@ -32,6 +32,9 @@ const EVENT_TIMEOUT = 10_000;
 /** How long a message waits that the server could not take, in milliseconds, if the server does not say how long. */
 const SEND_PAUSE = 3_000;
 
+/** Types of events whose changes are soon out of date: the copy for reading without a connection is not written for them. */
+const PASSING = ["presence", "typing"];
+
 /** The most messages of which one request changes a flag. */
 const MAX_FLAGGED = 5000;
 
@@ -103,8 +106,8 @@ export function createSession({ matches, requestTerms, tabs }) {
 
   const queue = createEventQueue({
     onState(state) {
-      offline.remember(state);
       reset(store, state);
+      offline.outdate();
       start();
       drafts.adopt(store.state.drafts ?? []);
       drafts.pushAll();
@@ -127,6 +130,7 @@ export function createSession({ matches, requestTerms, tabs }) {
         onMuting: (streamId, topic) => void fetching.recountMentions(streamId, topic).catch(() => {}),
       });
       replies.note(events);
+      if (events.some(({ type }) => !PASSING.includes(type))) offline.outdate();
       const isSwitch = events.some(({ type, property }) => type === "user_settings" && property === "enable_drafts_synchronization");
       if (isSwitch || events.some((event) => event.type === "drafts")) drafts.adopt(store.state.drafts ?? []);
       for (const event of events) {
