@@ -143,6 +143,38 @@ describe("the organization", () => {
   });
 });
 
+describe("forms that are open", () => {
+  it("follow the welcome message, and the role of the user", async () => {
+    const id = await bench.server.person("Gil");
+    await bench.server.call("Ada", "PATCH", `/users/${id}`, { role: 200 });
+    const gil = await as("Gil", "#organization/organization-settings");
+    await untilText(gil, "dialog label", "Additional welcome message");
+    await bench.server.call("Ada", "PATCH", "/realm", { welcome_message_custom_text: "Look around" });
+    await eventually(async () => assert.equal(await onField(gil, "Additional welcome message", (text) => text.value), "Look around"));
+    await bench.server.call("Ada", "PATCH", `/users/${id}`, { role: 400 });
+    await untilEqual(gil, "dialog .panes__body", (body) => body.innerText.includes("Additional welcome message"), false);
+    await eventually(async () => assert.equal(await onField(gil, "Waiting period for new members", (days) => days.disabled), true));
+    await go(gil, "#organization/profile-field-settings");
+    await untilText(gil, "dialog h2", "Profile fields");
+    await untilEqual(gil, "dialog .panes__body", (body) => body.innerText.includes("New field"), false);
+    await bench.server.call("Ada", "PATCH", `/users/${id}`, { role: 200 });
+    await untilText(gil, "dialog .panes__body", "New field");
+  });
+
+  it("follow the list of profile fields, and the status of the person", async () => {
+    const { user_id: id } = bench.server.accounts.Bob;
+    const ada = await as("Ada", `#user/${id}`);
+    await clickText(ada, "dialog button", "Edit");
+    await untilText(ada, "dialog h2", "Edit Bob");
+    await bench.server.call("Bob", "POST", "/users/me/status", { status_text: "In the garden" });
+    const { id: hat } = await bench.server.call("Ada", "POST", "/realm/profile_fields", { name: "Hat size", field_type: 1, hint: "" });
+    await untilText(ada, "dialog label", "Hat size");
+    await eventually(async () => assert.equal(await onField(ada, "Status", (text) => text.value), "In the garden"));
+    await bench.server.call("Ada", "DELETE", `/realm/profile_fields/${hat}`);
+    await eventually(async () => assert.ok(!(await onElements(ada, "dialog label", (all) => all.map((label) => label.textContent))).includes("Hat size")));
+  });
+});
+
 describe("the audit log", () => {
   it("can be read by owners only", async () => {
     const id = await bench.server.person("Finn");

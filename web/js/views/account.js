@@ -6,7 +6,7 @@
 import { updateSettings } from "../api/endpoints.js";
 import * as api from "../api/endpoints_on_demand.js";
 import { h } from "../lib/dom.js";
-import { signal } from "../lib/signal.js";
+import { distinct, signal } from "../lib/signal.js";
 import { fullTime } from "../lib/time.js";
 import { sentence, t } from "../lib/words.js";
 import { field, followChanges, form, row, rows, submitButton } from "./form_parts.js";
@@ -19,7 +19,11 @@ import { later } from "./replies.js";
 
 /** @param {App} app @returns {Child[]} */
 export function account({ store, session }) {
-  const mayChangeEmail = Boolean(store.state.is_admin) || store.state.realm_email_changes_disabled !== true;
+  // The section is drawn again when this has changed.
+  const mayChangeEmail = distinct(() => {
+    store.on("users", "realm");
+    return Boolean(store.state.is_admin) || store.state.realm_email_changes_disabled !== true;
+  }).value;
   const email = h("input", {
     type: "email",
     value: store.self.delivery_email ?? store.state.delivery_email ?? "",

@@ -109,7 +109,9 @@ export function organizationProfile(app, set) {
 /** What the Welcome Bot adds for new people, with a way to see it first. @param {App} app @param {Change} set */
 export function welcomeMessage({ store, session }, set) {
   if (!store.state.is_admin || store.state.realm_welcome_message_custom_text === undefined) return null;
-  const text = h("textarea", { rows: 3, value: store.state.realm_welcome_message_custom_text, maxlength: 8000 });
+  const current = () => store.state.realm_welcome_message_custom_text ?? "";
+  const text = h("textarea", { rows: 3, value: current(), maxlength: 8000 });
+  followChanges(() => store.on("realm"), [[text, current]]);
   const test = () =>
     session.attempt(api.testWelcomeMessage(text.value).then(() => session.tell(t("The Welcome Bot has sent you a message."))));
   return [

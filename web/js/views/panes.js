@@ -38,8 +38,8 @@ export function showRoutedDialog(title, content, look, draw, parts, onClose) {
 }
 
 /** @param {string} title @param {string} prefix Of the fragments. @param {(Pane | { heading: string } | null | false)[]} panes @param {string[]} parts @param {() => void} onClose
- * @returns {HTMLDialogElement} */
-export function showPanes(title, prefix, panes, parts, onClose) {
+ * @param {() => unknown} [follow] Reads what all sections depend on: they are drawn again when it has changed. @returns {HTMLDialogElement} */
+export function showPanes(title, prefix, panes, parts, onClose, follow) {
   const entries = panes.filter((pane) => pane !== null && pane !== false);
   const all = /** @type {Pane[]} */ (entries.filter((entry) => "key" in entry));
   const nav = h("nav", { class: "panes__nav", "aria-label": title });
@@ -61,6 +61,7 @@ export function showPanes(title, prefix, panes, parts, onClose) {
     body.scrollTop = 0;
     effect(() => {
       const top = body.scrollTop;
+      follow?.();
       const children = pane.render(next.slice(1));
       keepFocus(body, () => fill(body, h("h2", null, pane.title), ...children));
       body.scrollTop = top;

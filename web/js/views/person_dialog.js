@@ -5,8 +5,9 @@
 
 import * as api from "../api/endpoints_on_demand.js";
 import { h } from "../lib/dom.js";
+import { distinct, effect } from "../lib/signal.js";
 import { t } from "../lib/words.js";
-import { field, followChanges, form, saving, submitButton } from "./form_parts.js";
+import { field, followChanges, form, live, saving, submitButton } from "./form_parts.js";
 import { button } from "./parts.js";
 import { showDialog } from "./popover.js";
 import { profileField } from "./profile_field.js";
@@ -21,11 +22,15 @@ export function editPerson(app, user) {
   const current = () => store.users.get(id) ?? user;
   const name = h("input", { type: "text", required: true, maxlength: 100, value: user.full_name });
   const email = h("input", { type: "email", value: user.delivery_email ?? "" });
-  const status = h("input", { type: "text", maxlength: 60, value: store.statuses.get(id)?.status_text ?? "" });
+  const emailField = field(t("Email"), email, t("The person logs in with this address."));
+  const statusText = () => store.statuses.get(id)?.status_text ?? "";
+  const status = h("input", { type: "text", maxlength: 60, value: statusText() });
+  const saveLine = submitButton(t("Save"));
+  const statusLine = h("div", null, h("button", { type: "submit", class: "button" }, t("Set status")));
   const save = () => {
     const params = {
       ...(name.value.trim() !== current().full_name ? { full_name: name.value.trim() } : {}),
-      ...(email.value.trim() && email.value.trim() !== current().delivery_email ? { new_email: email.value.trim() } : {}),
+      ...(store.state.is_owner && email.value.trim() && email.value.trim() !== current().delivery_email ? { new_email: email.value.trim() } : {}),
     };
     return saving(session, api.updateUser(id, params));
   };
@@ -37,28 +42,32 @@ export function editPerson(app, user) {
         [email, () => current().delivery_email ?? ""],
       ],
     );
+    followChanges(() => store.on("status"), [[status, statusText]]);
+    const isFixed = distinct(() => (store.on("users"), !store.state.is_admin));
+    effect(() => {
+      name.disabled = status.disabled = saveLine.hidden = statusLine.hidden = isFixed.value;
+    });
+    effect(() => {
+      store.on("users");
+      emailField.hidden = !store.state.is_owner;
+    });
     return [
-      form(
-        save,
-        field(t("Name"), name),
-        store.state.is_owner && field(t("Email"), email, t("The person logs in with this address.")),
-        submitButton(t("Save")),
-      ),
+      form(save, field(t("Name"), name), emailField, saveLine),
       form(
         () => saving(session, api.updateStatusOf(id, { status_text: status.value.trim() })),
         field(t("Status"), status),
-        h("div", null, h("button", { type: "submit", class: "button" }, t("Set status"))),
+        statusLine,
       ),
-      h(
-        "div",
-        { class: "form" },
-        (store.state.custom_profile_fields ?? []).map((definition) => {
+      live(() => {
+        store.on("realm");
+        const disabled = isFixed.value;
+        return (store.state.custom_profile_fields ?? []).map((definition) => {
           const value = () => current().profile_data?.[definition.id]?.value ?? "";
           const change = (/** @type {unknown} */ next) =>
             void saving(session, api.updateUser(id, { profile_data: [{ id: definition.id, value: next === "" ? null : next }] }));
-          return profileField(app, definition, value, change);
-        }),
-      ),
+          return profileField(app, definition, value, change, { disabled });
+        });
+      }),
     ];
   });
 }
