@@ -165,7 +165,7 @@ export function stateOf(store) {
     starred_messages: [...store.starred],
     recent_private_conversations: [...store.directs.values()].map(({ user_ids, max_id }) => ({ user_ids, max_message_id: max_id })),
   };
-  return /** @type {any} */ ({ ...store.state, ...parts });
+  return /** @type {State} */ (/** @type {unknown} */ ({ ...store.state, ...parts }));
 }
 
 /** Whether the user may still see the channel of a run. @param {import("./store.js").Store} store @param {Run} run */

@@ -30,7 +30,9 @@ export function editPerson(app, user) {
   const save = () => {
     const params = {
       ...(name.value.trim() !== current().full_name ? { full_name: name.value.trim() } : {}),
-      ...(store.state.is_owner && email.value.trim() && email.value.trim() !== current().delivery_email ? { new_email: email.value.trim() } : {}),
+      ...(store.state.is_owner && email.value.trim() && email.value.trim() !== current().delivery_email
+        ? { new_email: email.value.trim() }
+        : {}),
     };
     return saving(session, api.updateUser(id, params));
   };
@@ -53,11 +55,7 @@ export function editPerson(app, user) {
     });
     return [
       form(save, field(t("Name"), name), emailField, saveLine),
-      form(
-        () => saving(session, api.updateStatusOf(id, { status_text: status.value.trim() })),
-        field(t("Status"), status),
-        statusLine,
-      ),
+      form(() => saving(session, api.updateStatusOf(id, { status_text: status.value.trim() })), field(t("Status"), status), statusLine),
       live(() => {
         store.on("realm");
         const disabled = isFixed.value;
