@@ -147,7 +147,8 @@ export function stateOf(store) {
   };
   const [users, channels] = [[...store.users.values()], [...store.channels.values()]];
   const parts = {
-    server_timestamp: Math.floor(store.now()),
+    // The copy is read later: its time would set the clock back, and show people as active who were so then.
+    server_timestamp: undefined,
     realm_users: users.filter((user) => user.is_active !== false),
     realm_non_active_users: users.filter((user) => user.is_active === false),
     presences: Object.fromEntries(store.presences),
