@@ -380,6 +380,22 @@ describe("the menu of a topic", () => {
   });
 });
 
+describe("a mention of everyone", () => {
+  it("counts only while its topic is not muted", async () => {
+    await bench.server.person("Mona");
+    await bench.server.call("Mona", "POST", "/mark_all_as_read");
+    const id = await bench.server.channel("yard", ["Ada", "Mona"]);
+    await bench.server.send("Ada", "yard", "rain", "@**all** umbrellas");
+    const mona = await as("Mona", "#inbox");
+    const untilCounted = (count) => untilEqual(mona, ".sidebar [href='#narrow/is/mentioned']", (link) => link.textContent.replace(/\D/g, ""), count);
+    await untilCounted("1");
+    for (const [visibility_policy, count] of [[1, ""], [0, "1"]]) {
+      await bench.server.call("Mona", "POST", "/user_topics", { stream_id: id, topic: "rain", visibility_policy });
+      await untilCounted(count);
+    }
+  });
+});
+
 describe("a mention", () => {
   it("offers people of the channel first, also in a view of several channels", async () => {
     for (const name of ["Zane", "Zara"]) await bench.server.person(name);
