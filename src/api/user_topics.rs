@@ -8,7 +8,7 @@ use crate::domain::user_topics::policy::VisibilityPolicy;
 use crate::domain::{access, channels, user_topics};
 use crate::events::Event as _;
 use crate::http::params::BoundedText;
-use crate::http::{ApiError, ApiResult, Caller, Reply, Route, USER, User};
+use crate::http::{ApiError, ApiResult, Caller, Reply, Route, USER, User, ok_unless_refused};
 use crate::store::Tx;
 use crate::types::{StreamId, Topic};
 use hyper::Method;
@@ -104,7 +104,7 @@ fn find_by_name(tx: &Tx<'_>, caller: &Caller, name: &str, policy: VisibilityPoli
     }
     let refusal = || ApiError::bad_request(format!("Invalid channel name '{name}'"));
     let stream_id = stream.ok_or_else(refusal)?.stream_id;
-    user_topics::rules::find_to_set(tx, caller, stream_id).map_err(|_| refusal())
+    ok_unless_refused(user_topics::rules::find_to_set(tx, caller, stream_id))?.ok_or_else(refusal)
 }
 
 fn not_muted() -> ApiError {

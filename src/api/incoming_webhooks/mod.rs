@@ -32,7 +32,7 @@ use crate::domain::messages::rules::mentions;
 use crate::domain::rendering::{TimeLimit, render_within};
 use crate::domain::rows::channel::TopicsPolicy;
 use crate::domain::{messages, notices, rows};
-use crate::http::{ApiError, ApiResult, Call, Caller, Reply, Route, VISITOR, Visitor};
+use crate::http::{ApiError, ApiResult, Call, Caller, Reply, Route, VISITOR, Visitor, ok_unless_refused};
 use crate::store::{Snapshot, Tx};
 use crate::types::{JsonOrText, UserId, is_unprintable};
 use bytes::Bytes;
@@ -447,7 +447,8 @@ impl Delivery {
         let mut content = messages::rules::content(&content)?;
         let mut rendered = render_within(limit, Ctx::new(snapshot, sender, *now), origin, &content)?;
         // Mentions that the bot has no permission for become silent: that the message arrives is worth more.
-        if mentions::check(Ctx::new(snapshot, sender, *now), destination.topic(), &rendered).is_err() {
+        let checked = mentions::check(Ctx::new(snapshot, sender, *now), destination.topic(), &rendered);
+        if ok_unless_refused(checked)?.is_none() {
             content = messages::rules::content(&silenced(&content))?;
             rendered = render_within(limit, Ctx::new(snapshot, sender, *now), origin, &content)?;
         }

@@ -8,7 +8,7 @@ use crate::domain::files::sql::AttachmentRow;
 use crate::domain::files::{access, blobs, record, sql};
 use crate::domain::limits::MAX_LOOKED_UP_MESSAGES;
 use crate::domain::rows;
-use crate::error::ApiResult;
+use crate::error::{ApiResult, ok_unless_refused};
 use crate::store::Tx;
 use crate::types::{MessageId, UserId};
 use rusqlite::Connection;
@@ -26,7 +26,9 @@ impl ClaimableFiles {
         if path_ids.is_empty() {
             return Ok(Self::default());
         }
-        let Ok(sender) = rows::user::caller(connection, sender_id) else { return Ok(Self::default()) };
+        let Some(sender) = ok_unless_refused(rows::user::caller(connection, sender_id))? else {
+            return Ok(Self::default());
+        };
         let messages = MessageAccess::new(Ctx::new(connection, &sender, now));
         let (mut files, mut room) = (Vec::new(), MAX_LOOKED_UP_MESSAGES);
         for file in all_at(connection, path_ids)? {

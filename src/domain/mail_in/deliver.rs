@@ -15,7 +15,7 @@ use crate::domain::rendering::{on_snapshot, render_for};
 use crate::domain::rows::channel::TopicsPolicy;
 use crate::domain::uploads::UploadLimits;
 use crate::domain::{access, files, messages, notices, rows, uploads, user_settings};
-use crate::error::{ApiError, ApiResult};
+use crate::error::{ApiError, ApiResult, ok_unless_refused};
 use crate::store::Tx;
 use crate::types::{Author, MailPattern, MessageId, Origin, StreamId, Topic, UserId};
 use rusqlite::Connection;
@@ -42,11 +42,8 @@ impl Recipient {
             MailTarget::Channel { asker_id, .. } => asker_id,
             MailTarget::Reply { user_id, .. } => user_id,
         };
-        match rows::user::caller(connection, person) {
-            Ok(_) => Ok(Some(Self { parts, target })),
-            Err(error) if error.status() < 500 => Ok(None),
-            Err(error) => Err(error),
-        }
+        let caller = ok_unless_refused(rows::user::caller(connection, person))?;
+        Ok(caller.map(|_| Self { parts, target }))
     }
 
     /// Fails if the address has ended since it was found: a session can last for half an hour after that. Called by the job that
@@ -337,7 +334,7 @@ async fn prepare(
         let mut rendered = render_for(ctx, &origin, &text)?;
         // Mentions that need a permission become silent: that the message arrives is worth more.
         let poster = Ctx::new(snapshot, &sender.poster, now);
-        if mentions::check(poster, destination.topic(), &rendered).is_err() {
+        if ok_unless_refused(mentions::check(poster, destination.topic(), &rendered))?.is_none() {
             text = messages::rules::content(&silenced(&text))?;
             rendered = render_for(ctx, &origin, &text)?;
         }

@@ -68,7 +68,7 @@ fn replace_with(viewer: &MessageViewer<'_>, elements: &[Element]) -> ApiResult<V
         Value::String(text) => text.trim().parse().map_err(|_| invalid())?,
         id => id.as_i64().ok_or_else(invalid)?,
     };
-    let Ok(message) = viewer.find(MessageId(id)) else {
+    let Some(message) = ok_unless_refused(viewer.find(MessageId(id)))? else {
         let others: Vec<Element> = others.collect();
         return if names_conversation(&others) { Ok(others) } else { Err(invalid()) };
     };

@@ -5,6 +5,7 @@ mod browsers;
 mod bytes;
 mod connections;
 mod every_route;
+mod failed_checks;
 mod full_disk;
 mod malformed;
 mod pools;

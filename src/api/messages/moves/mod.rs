@@ -29,7 +29,7 @@ use crate::domain::user_topics::auto_follow;
 use crate::domain::user_topics::moved::{TopicPlace, move_policies};
 use crate::domain::{access, messages, rows};
 use crate::events::Audience;
-use crate::http::{ApiResult, Caller};
+use crate::http::{ApiResult, Caller, ok_unless_refused};
 use crate::store::Tx;
 use crate::types::{MessageId, UserId};
 use roaring::RoaringBitmap;
@@ -78,9 +78,8 @@ fn begins_topic(tx: &Tx<'_>, mv: &Move) -> ApiResult<bool> {
     let Some(topic_id) = access::messages::topic(tx, mv.to.stream_id, &mv.topic.key())? else {
         return Ok(false);
     };
-    let (Ok(sender), Some(named)) = (rows::user::caller(tx, mv.sender_id), mv.named.bit()) else {
-        return Ok(false);
-    };
+    let sender = ok_unless_refused(rows::user::caller(tx, mv.sender_id))?;
+    let (Some(sender), Some(named)) = (sender, mv.named.bit()) else { return Ok(false) };
     let conversation = MessageViewer::new(tx.ctx(&sender)).channel(&mv.to)?;
     let before = clip(&conversation.visible, 0..=named.saturating_sub(1));
     Ok(conversation.stream.is_some() && !topic_sql::has_any(tx, topic_id, &before)?)
@@ -166,7 +165,7 @@ fn delete_flags(tx: &mut Tx<'_>, ids: RoaringBitmap, mut user_ids: RoaringBitmap
         }
         user_ids.remove(user);
         let user_id = UserId::from(user);
-        let caller = rows::user::caller(tx, user_id).ok();
+        let caller = ok_unless_refused(rows::user::caller(tx, user_id))?;
         let viewer = caller.as_ref().map(|caller| MessageViewer::new(tx.ctx(caller)));
         for (id, _) in messages::flags_among(tx, user_id, &ids, bit::ANY)? {
             let is_readable = match &viewer {

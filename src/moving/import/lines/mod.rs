@@ -24,6 +24,7 @@ use crate::domain::messages::flags::bit;
 use crate::domain::rows::channel::TopicsPolicy;
 use crate::domain::users::passwords;
 use crate::domain::{bots, channels, groups, realm, subscriptions, users};
+use crate::error::ok_unless_refused;
 use crate::moving::import::descriptions;
 use crate::moving::import::descriptions::{Described, Description};
 use crate::moving::import::error::{ImportError, ImportResult};
@@ -502,11 +503,12 @@ impl<'a> Importer<'a> {
             let names =
                 [Some(name), short_names::canonical(name), Some(plain), short_names::canonical(plain)];
             let found = self.target.read(|snapshot| {
-                let choose = |name: &str| {
-                    let found = resolve::choose(snapshot, name, None, None).ok()?;
-                    Some(Arc::new((name.to_owned(), found.code, found.kind.to_owned())))
-                };
-                Ok(names.into_iter().flatten().find_map(choose))
+                for name in names.into_iter().flatten() {
+                    if let Some(found) = ok_unless_refused(resolve::choose(snapshot, name, None, None))? {
+                        return Ok(Some(Arc::new((name.to_owned(), found.code, found.kind.to_owned()))));
+                    }
+                }
+                Ok(None)
             })?;
             self.emoji.insert(line.emoji.clone(), found);
         }

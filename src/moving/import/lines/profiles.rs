@@ -3,6 +3,7 @@
 use crate::domain::profile_fields;
 use crate::domain::profile_fields::field::{FieldType, ProfileField};
 use crate::domain::rendering::render_description_again;
+use crate::error::ok_unless_refused;
 use crate::moving::import::error::ImportResult;
 use crate::moving::import::lines::Importer;
 
@@ -36,8 +37,12 @@ impl Importer<'_> {
             let field = profile_fields::insert(tx, &field)?;
             for (user, caller, text) in &of_users {
                 // A text that is too much to render is shown as it is written.
-                let render = |caller| render_description_again(tx.ctx(caller), "", None, text).ok();
-                let html = caller.as_ref().and_then(render);
+                let html = match caller {
+                    Some(caller) => {
+                        ok_unless_refused(render_description_again(tx.ctx(caller), "", None, text))?
+                    }
+                    None => None,
+                };
                 profile_fields::set_value(tx, (*user).into(), field, text, html.as_deref())?;
             }
             Ok(())

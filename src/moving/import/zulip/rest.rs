@@ -4,6 +4,7 @@ use crate::domain::profile_fields::external_accounts::USERNAME;
 use crate::domain::profile_fields::field::{FieldType, is_url};
 use crate::domain::rendering::render_description_again;
 use crate::domain::{access, files};
+use crate::error::ok_unless_refused;
 use crate::moving::import::descriptions;
 use crate::moving::import::error::{ImportError, ImportResult};
 use crate::moving::import::links::OldAddress;
@@ -129,7 +130,10 @@ fn insert_profiles(
             let render =
                 |caller| render_description_again(tx.ctx(caller), "", earlier.as_ref(), &value.value);
             // A text that is too much to render is shown as it is written.
-            let html = caller.filter(|_| is_text).and_then(|caller| render(caller).ok());
+            let html = match caller.filter(|_| is_text) {
+                Some(caller) => ok_unless_refused(render(caller))?,
+                None => None,
+            };
             insert_value(tx, value, html.as_deref())?;
         }
         Ok(())
