@@ -1,7 +1,7 @@
 //! `/accounts/confirm_new_email/{key}`: the link that changes the address of a user. The page has a button, since scanners of mail
 //! follow links.
 
-use crate::api::accounts::pages::{dead_link, form, language_of};
+use crate::api::accounts::pages::{dead_link, form};
 use crate::domain::allowed_domains::check_may_join;
 use crate::domain::mail::{confirmation, letters};
 use crate::domain::realm::settings::EMAIL_CHANGES_DISABLED;
@@ -22,7 +22,7 @@ pub struct ConfirmParams {
 
 /// `GET /accounts/confirm_new_email/{key}`: asks.
 pub fn show(read: &Read<'_, Anyone>, params: ConfirmParams) -> ApiResult<Reply> {
-    let language = language_of(read, read.info)?;
+    let language = realm::page_language(read, read.info.language)?;
     let Some((_, email)) = confirmation::find(read, &params.key, read.app.clock.seconds())? else {
         read.app.rate_limiter.count_wrong_key(read.info.peer, &read.app.clock)?;
         return Ok(dead_link(language));
@@ -44,7 +44,7 @@ pub async fn confirm(call: Call<Anyone>, params: ConfirmParams) -> ApiResult<Rep
         .readers
         .read(|snapshot| {
             let found = confirmation::find(snapshot, &params.key, app.clock.seconds())?;
-            ApiResult::Ok((language_of(snapshot, &info)?, found.is_some()))
+            ApiResult::Ok((realm::page_language(snapshot, info.language)?, found.is_some()))
         })
         .await?;
     if !is_known {

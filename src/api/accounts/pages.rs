@@ -5,21 +5,13 @@ use crate::http::{ApiResult, OtherReply, Reply, RequestInfo, page};
 use crate::types::Language;
 use rusqlite::Connection;
 
-/// The language of a page: that of the browser, or else of the organization.
-pub fn language_of(connection: &Connection, info: &RequestInfo) -> ApiResult<Language> {
-    match info.language {
-        Some(language) => Ok(language),
-        None => realm::common_language(connection),
-    }
-}
-
 /// The language of a page that works by mail, or the page that is shown where the server sends none.
 pub fn by_mail(
     connection: &Connection,
     info: &RequestInfo,
     without_mail: fn(Language) -> Reply,
 ) -> ApiResult<Result<Language, Reply>> {
-    let language = language_of(connection, info)?;
+    let language = realm::page_language(connection, info.language)?;
     Ok(if mail::is_on(connection)? { Ok(language) } else { Err(without_mail(language)) })
 }
 

@@ -1,6 +1,6 @@
 //! `/accounts/password/reset/`: an email with the link that sets a new password.
 
-use crate::api::accounts::pages::{by_mail, form, language_of};
+use crate::api::accounts::pages::{by_mail, form};
 use crate::domain::accounts::password;
 use crate::domain::mail::letters;
 use crate::domain::{realm, users};
@@ -93,7 +93,7 @@ fn send(tx: &mut Tx<'_>, email: &str, of_page: Language) -> ApiResult<()> {
 
 /// `GET /accounts/password/reset/done/`.
 pub fn done(read: &Read<'_, Anyone>, _params: NoParams) -> ApiResult<Reply> {
-    let language = language_of(read, read.info)?;
+    let language = realm::page_language(read, read.info.language)?;
     let sentence = language.t(
         "If there is an account that can have a new password, an email was sent to this address. The link in it \
          works once, within a day.",

@@ -1,6 +1,6 @@
 //! Sign-up with a proven address: `/register/`, and the pages after it. The link in the email leads to `/join/{key}/`.
 
-use crate::api::accounts::pages::{dead_link, form, language_of};
+use crate::api::accounts::pages::{dead_link, form};
 use crate::domain::allowed_domains::check_may_join;
 use crate::domain::invites::record::InviteRow;
 use crate::domain::users::{emails, names};
@@ -63,7 +63,7 @@ fn terms(connection: &Connection, key: &str, now: i64) -> ApiResult<Option<Terms
 
 /// `GET /register/`.
 pub fn show(read: &Read<'_, Anyone>, params: SignUpForm) -> ApiResult<Reply> {
-    let language = language_of(read, read.info)?;
+    let language = realm::page_language(read, read.info.language)?;
     if terms(read, &params.invite, read.app.clock.seconds())?.is_none() {
         return Ok(needs_invitation(language));
     }
@@ -100,7 +100,7 @@ pub async fn submit(call: Call<Anyone>, params: SignUpForm) -> ApiResult<Reply> 
     let now = app.clock.seconds();
     let email = params.email.trim().to_owned();
     let checked = app.readers.read(|snapshot| -> ApiResult<_> {
-        let language = language_of(snapshot, &info)?;
+        let language = realm::page_language(snapshot, info.language)?;
         if terms(snapshot, &params.invite, now)?.is_none() {
             return Ok((language, Some(needs_invitation(language))));
         }
@@ -137,7 +137,7 @@ pub async fn submit(call: Call<Anyone>, params: SignUpForm) -> ApiResult<Reply> 
 
 /// `GET /accounts/send_confirm/`: says that an email is on its way.
 pub fn sent(read: &Read<'_, Anyone>, params: SentParams) -> ApiResult<Reply> {
-    let language = language_of(read, read.info)?;
+    let language = realm::page_language(read, read.info.language)?;
     let email = params.email.trim();
     let sentence = if names::is_new_email(email) {
         let text = language
@@ -156,7 +156,7 @@ pub fn confirm(read: &Read<'_, Anyone>, params: KeyParams) -> ApiResult<Reply> {
     let is_key = params.key.len() == 24 && params.key.bytes().all(|byte| byte.is_ascii_alphanumeric());
     if !is_key {
         read.app.rate_limiter.count_wrong_key(read.info.peer, &read.app.clock)?;
-        return Ok(dead_link(language_of(read, read.info)?));
+        return Ok(dead_link(realm::page_language(read, read.info.language)?));
     }
     Ok(page::redirect(format!("/join/{}/", params.key)))
 }

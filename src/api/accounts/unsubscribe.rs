@@ -1,10 +1,10 @@
 //! `/accounts/unsubscribe/{type}/{key}`: ends mail of a kind, without a login. The page has a button, since scanners of mail follow
 //! links; mail programs post to it at once (RFC 8058).
 
-use crate::api::accounts::pages::{form, language_of};
+use crate::api::accounts::pages::form;
 use crate::domain::accounts::change::set_setting;
 use crate::domain::mail::unsubscribe;
-use crate::domain::{rows, user_settings};
+use crate::domain::{realm, rows, user_settings};
 use crate::http::{Anyone, ApiResult, Call, Read, Reply, page};
 use crate::store::Tx;
 use crate::types::Language;
@@ -23,7 +23,7 @@ pub struct UnsubscribeParams {
 
 /// `GET /accounts/unsubscribe/{type}/{key}`: asks.
 pub fn show(read: &Read<'_, Anyone>, params: UnsubscribeParams) -> ApiResult<Reply> {
-    let language = language_of(read, read.info)?;
+    let language = realm::page_language(read, read.info.language)?;
     if !is_known(read, &params)? {
         read.app.rate_limiter.count_wrong_key(read.info.peer, &read.app.clock)?;
         return Ok(unknown(language));
@@ -56,7 +56,7 @@ fn about(language: Language, kind: &str) -> &'static str {
 pub async fn submit(call: Call<Anyone>, params: UnsubscribeParams) -> ApiResult<Reply> {
     let (app, info) = (Arc::clone(&call.app), call.info.clone());
     let read = app.readers.read(|snapshot| -> ApiResult<_> {
-        Ok((language_of(snapshot, &info)?, is_known(snapshot, &params)?))
+        Ok((realm::page_language(snapshot, info.language)?, is_known(snapshot, &params)?))
     });
     let (language, is_known) = read.await?;
     if !is_known {

@@ -152,15 +152,11 @@ fn prove_address(key: &str) -> Reply {
     redirect(format!("/register/?invite={key}"))
 }
 
-/// Loads the organization's name and icon, and chooses the language of the page: that of the browser, or else of the
-/// organization.
+/// Loads the organization's name and icon, and the language of the page.
 pub fn organization(connection: &Connection, info: &RequestInfo) -> ApiResult<view::Organization> {
     let settings = realm::settings::all(connection)?;
     let name = settings.value("name").as_str().unwrap_or_default().to_owned();
-    let language = match info.language {
-        Some(language) => language,
-        None => realm::common_language(connection)?,
-    };
+    let language = realm::page_language(connection, info.language)?;
     Ok(view::Organization { name, language, icon_url: images::realm::RealmImage::Icon.url(&settings) })
 }
 

@@ -82,12 +82,9 @@ pub fn not_found(app: &App, info: &RequestInfo) -> ApiError {
     if is_page { error.with_page(page::not_found(info.language.unwrap_or_default())) } else { error }
 }
 
-/// The language of the pages: that of the browser, or else of the organization.
+/// The language of the pages.
 pub async fn language(app: &App, info: &RequestInfo) -> ApiResult<Language> {
-    match info.language {
-        Some(language) => Ok(language),
-        None => app.readers.read(|snapshot| realm::common_language(snapshot)).await,
-    }
+    app.readers.read(|snapshot| realm::page_language(snapshot, info.language)).await
 }
 
 /// The program that logs in, by the secret that it has sent.

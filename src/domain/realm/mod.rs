@@ -37,6 +37,11 @@ pub fn common_language(connection: &Connection) -> ApiResult<Language> {
     Ok(Language::of(&settings::DEFAULT_LANGUAGE.get(connection)?))
 }
 
+/// The language of a page for people who are not logged in: that of the browser, or else of the organization.
+pub fn page_language(connection: &Connection, of_browser: Option<Language>) -> ApiResult<Language> {
+    of_browser.map_or_else(|| common_language(connection), Ok)
+}
+
 /// Closes the organization, or opens it again.
 pub fn set_deactivated(connection: &Connection, deactivated: bool) -> rusqlite::Result<()> {
     connection.execute_cached("UPDATE realm SET deactivated = ?1", [deactivated])
