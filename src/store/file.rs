@@ -382,8 +382,9 @@ pub fn kind_of_file_system(path: &Path) -> Option<i64> {
     Some(kind)
 }
 
+/// Returns the name of a file system on another machine by its magic number; `None` for one of this machine.
 #[cfg(target_os = "linux")]
-fn network_name(kind: i64) -> Option<&'static str> {
+pub fn network_name(kind: i64) -> Option<&'static str> {
     NETWORK_FILE_SYSTEMS.iter().find(|(magic, _)| *magic == kind).map(|(_, name)| *name)
 }
 

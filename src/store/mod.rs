@@ -63,12 +63,12 @@ pub use background::{BackgroundFigures, BackgroundJobs, Budget};
 pub use copies::DatabaseCopy;
 pub use error::{Cause, OpenError, StoreError};
 pub use execute_cached::ExecuteCached;
-#[cfg(target_os = "linux")]
-pub use file::kind_of_file_system;
 pub use file::{
     FileIdentity, beside, create_private, disk_usage, free_space, has_log, name_finished,
     network_file_system, private_file,
 };
+#[cfg(target_os = "linux")]
+pub use file::{kind_of_file_system, network_name};
 pub use json_column::json_column;
 pub use migrations::SCHEMA;
 pub use open::{Database, leave_log_to_replicator};

@@ -12,7 +12,7 @@ use teamchat::commands::{LARGE_LOG, LOW_DISK};
 use teamchat::domain::{files, upload_quota};
 use teamchat::store::{Database, OpenError, beside, disk_usage, schema_differences};
 #[cfg(target_os = "linux")]
-use teamchat::store::{kind_of_file_system, network_file_system};
+use teamchat::store::{kind_of_file_system, network_name};
 use teamchat::types::{Clock, timestamp};
 
 /// Seconds by which rows may be ahead of the clock of this machine.
@@ -125,7 +125,7 @@ fn check_disk(check: &'static str, folder: &Path, findings: &mut Findings) {
 fn check_file_system(folder: &Path, findings: &mut Findings) {
     let Some(kind) = kind_of_file_system(folder) else { return };
     let on = |name: &str| format!("the database is on {name}");
-    match (network_file_system(folder), UNFIT.iter().find(|(magic, ..)| *magic == kind)) {
+    match (network_name(kind), UNFIT.iter().find(|(magic, ..)| *magic == kind)) {
         (Some(name), _) => findings.problem(
             "file system",
             on(name),
