@@ -57,8 +57,8 @@ CREATE TABLE onboarding_step (
 -- writer reserves them in blocks, so that an event that is not stored never shares its number with another.
 -- `waiting_period` is the time (UNIX seconds) up to which the ends of waiting periods have been announced,
 -- `recently_active` the same for channels that have become silent. `search_sweep` exists if more words were retired than
--- `retired_word` may have: the next purge looks up all. Those that begin with `told_` do change: the level of a
--- warning that the owners, or a person, were told.
+-- `retired_word` may have: the next purge looks up all words. Counters whose names begin with `told_` also decrease: each is the
+-- level of the last warning that the owners, or a person, have received.
 CREATE TABLE counter (
     name            TEXT    PRIMARY KEY,
     value           INTEGER NOT NULL
@@ -89,8 +89,8 @@ CREATE INDEX user_full_name ON user (lower(full_name));
 CREATE INDEX user_bot_owner ON user (bot_owner_id) WHERE bot_owner_id IS NOT NULL;
 CREATE INDEX user_invited_by ON user (invited_by, date_joined) WHERE invited_by IS NOT NULL;
 
--- What names look like: the skeletons of Unicode's standard on confusable characters (UTS 39), of the name as it is written
--- and of the name in lower case. Rules on unique names look here for names that look alike.
+-- Skeletons of names by Unicode's standard on confusable characters (UTS 39): of the name as it is written, and of the name in
+-- lower case. Names with the same skeleton look the same, and rules on unique names refuse them.
 CREATE TABLE name_skeleton (
     kind            TEXT    NOT NULL CHECK (kind IN ('user', 'email', 'stream', 'user_group')),
     is_folded       INTEGER NOT NULL,             -- of the name in lower case
@@ -100,7 +100,7 @@ CREATE TABLE name_skeleton (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX name_skeleton_id ON name_skeleton (kind, id);
 
--- Domains that dummy emails have or had (`user7@domain`). Nobody else may have such an address.
+-- Domains that dummy emails have or had (`user7@domain`). Addresses of this form at these domains cannot be registered.
 CREATE TABLE dummy_email_domain (
     domain          TEXT    PRIMARY KEY           -- lower case
 ) STRICT, WITHOUT ROWID;
@@ -183,7 +183,7 @@ CREATE TABLE api_key (
 ) STRICT;
 CREATE INDEX api_key_user ON api_key (user_id);
 
--- When API keys were last used, to the hour. Separate from the keys, because a change of those clears the credential cache.
+-- When API keys were last used, to the hour. Separate from the keys, because a change of a key clears the credential cache.
 CREATE TABLE api_key_use (
     api_key_id      INTEGER PRIMARY KEY REFERENCES api_key (id) ON DELETE CASCADE,
     last_used       INTEGER NOT NULL
@@ -213,8 +213,8 @@ CREATE TABLE push_key (
     private_key     BLOB    NOT NULL              -- PKCS #8
 ) STRICT;
 
--- Receivers of push notifications: browsers (Web Push, RFC 8030), at most one for each session, with which they end, and the
--- phones of a person, which the push bouncer addresses together.
+-- Receivers of push notifications. A browser (Web Push, RFC 8030) belongs to a session, and its row ends with the session. All
+-- phones of a person are one row, because the push bouncer addresses them together.
 CREATE TABLE push_subscription (
     id              INTEGER PRIMARY KEY AUTOINCREMENT,
     user_id         INTEGER NOT NULL REFERENCES user (user_id),
@@ -245,8 +245,8 @@ CREATE TABLE push_device (
 ) STRICT;
 CREATE INDEX push_device_key ON push_device (api_key_id);
 
--- Messages whose notifications are to be decided: inserted with the message, or with an edit that mentions users, and deleted
--- as soon as the decisions are made. Without a subscription there are none.
+-- Messages for which the server has not decided yet whom to notify: inserted with the message, or with an edit that mentions
+-- users, and deleted as soon as the decisions are made. Without a subscription there are none.
 CREATE TABLE push_message (
     id              INTEGER PRIMARY KEY AUTOINCREMENT,
     message_id      INTEGER NOT NULL,             -- the message may be deleted since
@@ -254,7 +254,8 @@ CREATE TABLE push_message (
     known_to        BLOB                          -- a set of users: mentioned before the edit, or decided about
 ) STRICT;
 
--- Messages for users who are told only when they are away: an event queue of theirs may still deliver the message.
+-- Messages for users who get push notifications only while they are away. A notification waits here, because an event queue of
+-- the user may still deliver the message.
 CREATE TABLE push_held (
     user_id         INTEGER NOT NULL REFERENCES user (user_id),
     message_id      INTEGER NOT NULL,             -- the message may be deleted since
@@ -279,8 +280,8 @@ CREATE TABLE push_notification (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX push_notification_due ON push_notification (next_try) WHERE next_try IS NOT NULL;
 
--- Where people logged in from: guesses from elsewhere do not lock these addresses, and a login from a new one is told. A
--- few for each person, the latest.
+-- Addresses and clients with which people logged in: wrong passwords from other addresses do not lock these, and a login from a
+-- new address or with a new client causes an email. Only the latest few of each person are kept.
 CREATE TABLE known_login (
     user_id         INTEGER NOT NULL REFERENCES user (user_id),
     address         BLOB    NOT NULL,             -- a digest of the user and the address, of IPv6 its /64 network
@@ -289,8 +290,8 @@ CREATE TABLE known_login (
     PRIMARY KEY (user_id, address, client)
 ) STRICT, WITHOUT ROWID;
 
--- Identities of people at providers of OpenID Connect, stored when a person first logs in there. From then on they identify the
--- account, whatever its email is.
+-- Identities of people at providers of OpenID Connect, stored at the first login. From then on an identity identifies the
+-- account, even if the email of the account changes.
 CREATE TABLE identity (
     issuer          TEXT    NOT NULL,
     subject         TEXT    NOT NULL,             -- the person at the provider
@@ -442,7 +443,7 @@ CREATE TABLE default_stream_group_stream (
     PRIMARY KEY (group_id, stream_id)
 ) STRICT, WITHOUT ROWID;
 
--- Topics. A row is created with the first message and never changes; it goes some time after the last one. The current
+-- Topics. A row is created with the first message, never changes, and is deleted some time after the last message. The current
 -- spelling and the newest message are read from the messages, so deleting and moving messages cannot invalidate them.
 CREATE TABLE topic (
     topic_id        INTEGER PRIMARY KEY,
@@ -487,9 +488,9 @@ CREATE TABLE subscription_span (
 CREATE INDEX subscription_span_ended ON subscription_span (stream_id, until_message_id)
     WHERE until_message_id IS NOT NULL;
 
--- Messages that were moved to a channel from another one. Spans tell who received a message in the channel it was sent
--- to; for moved messages `user_ids` tells it. Messages with the same receivers share a row, so a moved topic is one row
--- or a few. Ids of deleted messages may remain.
+-- Messages that were moved to a channel from another one. The receivers of other messages follow from the spans of the channel to
+-- which they were sent; those of moved messages are in `user_ids`. Messages with the same receivers share a row, so a moved topic
+-- has one row or a few. Ids of deleted messages may remain.
 CREATE TABLE arrival (
     arrival_id      INTEGER PRIMARY KEY,
     recipient_id    INTEGER NOT NULL REFERENCES recipient (recipient_id),   -- the channel's
@@ -535,13 +536,13 @@ CREATE VIRTUAL TABLE message_search USING fts5 (
     tokenize = "porter unicode61 remove_diacritics 2 categories 'L* N* Co M*'"
 );
 
--- Messages that were moved to another topic, in the order of the moves, until their entries have it.
+-- Messages that were moved to another topic, in the order of the moves, until their entries in the index have the new topic.
 CREATE TABLE search_backlog (
     number                  INTEGER PRIMARY KEY,
     message_id              INTEGER NOT NULL      -- the message may be deleted since
 ) STRICT;
 
--- All words that are indexed, folded, each with its stem: for prefix search. A word goes some time after its last message.
+-- All words that are indexed, folded, each with its stem: for prefix search. A word is deleted some time after its last message.
 CREATE TABLE search_word (
     word                    TEXT PRIMARY KEY,
     stem                    TEXT NOT NULL
@@ -552,8 +553,8 @@ CREATE TABLE retired_word (
     word                    TEXT PRIMARY KEY
 ) STRICT, WITHOUT ROWID;
 
--- The times at which what is left of deleted and changed messages is to be removed from the index and the lists of words and
--- topics: one for each hour in which there were some.
+-- Times at which the remains of deleted and changed messages are due to be removed from the index and the lists of words and
+-- topics: one for each hour in which messages were deleted or changed.
 CREATE TABLE search_purge (
     due                     INTEGER PRIMARY KEY
 ) STRICT;
@@ -727,7 +728,7 @@ CREATE INDEX user_message_starred ON user_message_flags (user_id, message_id) WH
 CREATE INDEX user_message_mentioned ON user_message_flags (user_id, message_id) WHERE flags & 20;
 CREATE INDEX user_message_alerted ON user_message_flags (user_id, message_id) WHERE flags & 8;
 
--- Properties of bots other than the server's own. The interface lets a bot's owner read its key at any time, so the key
+-- Properties of bots, except the server's own bots. The interface lets a bot's owner read its key at any time, so the key
 -- is stored here in clear text; authentication uses its digest in `api_key`.
 CREATE TABLE bot (
     user_id                         INTEGER PRIMARY KEY REFERENCES user (user_id),
@@ -757,7 +758,7 @@ CREATE TABLE bot_storage (
     PRIMARY KEY (user_id, key)
 ) STRICT, WITHOUT ROWID;
 
--- What clients called the messages that they sent lately: a client that asks again for the same message gets its id.
+-- Local ids that clients gave to the messages that they sent lately: a client that sends the same message again gets its id.
 CREATE TABLE sent_name (
     sender_id       INTEGER NOT NULL REFERENCES user (user_id),
     digest          BLOB    NOT NULL,             -- SHA-256 of the queue, the client's local id, the destination and the content
@@ -766,7 +767,7 @@ CREATE TABLE sent_name (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX sent_name_message ON sent_name (sender_id, message_id);
 
--- Notices that one person caused in a conversation within a day: a further one beyond their number is not sent.
+-- Number of notices that one person caused in a conversation within a day. Beyond a limit, further notices are not sent.
 CREATE TABLE notice_budget (
     causer_id       INTEGER NOT NULL,             -- the person; no references, since rows are deleted after a day
     recipient_id    INTEGER NOT NULL,             -- the conversation with the notification bot, or the channel
@@ -787,7 +788,7 @@ CREATE TABLE outgoing_webhook (
 ) STRICT;
 CREATE INDEX outgoing_webhook_bot ON outgoing_webhook (bot_id, next_try);
 
--- Outgoing webhooks, which each send asks for.
+-- Outgoing webhooks, which each send looks up.
 CREATE INDEX user_outgoing_webhook ON user (user_id) WHERE bot_type = 3;
 
 -- Invitations: links below /join/ with which people create an account. A personal one has an email and is deleted when
@@ -858,7 +859,7 @@ CREATE TABLE thumbnail (
     PRIMARY KEY (attachment_id, format)
 ) STRICT;
 
--- Messages that link to uploaded files: who may read such a message may load the file.
+-- Messages that link to uploaded files: a user who can read such a message can load the file.
 CREATE TABLE attachment_message (
     attachment_id   INTEGER NOT NULL REFERENCES attachment (id),
     message_id      INTEGER NOT NULL REFERENCES message (id),
@@ -924,8 +925,8 @@ CREATE TABLE realm_emoji (
 CREATE UNIQUE INDEX realm_emoji_name ON realm_emoji (name) WHERE NOT deactivated;
 CREATE INDEX realm_emoji_author ON realm_emoji (author_id);
 
--- Images that are served without authentication: emoji, avatars, the organization's icon and logos. They are encoded
--- anew from the upload, never the uploaded bytes themselves.
+-- Images that are served without authentication: emoji, avatars, the organization's icon and logos. The server decodes each
+-- upload and encodes it again; the uploaded bytes are never served.
 CREATE TABLE public_image (
     path            TEXT    PRIMARY KEY,          -- the rest of its URL after /user_avatars/1/
     content_type    TEXT    NOT NULL,
@@ -960,7 +961,7 @@ CREATE TABLE channel_email (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX channel_email_asker ON channel_email (asker_id);
 
--- Addresses at which mails about messages are answered. A row goes with its message.
+-- Addresses for answers to mails about messages. A row is deleted with its message.
 CREATE TABLE reply_email (
     digest          BLOB    PRIMARY KEY,          -- SHA-256 of the token in the address
     user_id         INTEGER NOT NULL REFERENCES user (user_id), -- who got the mail, and is the author of answers
@@ -969,8 +970,8 @@ CREATE TABLE reply_email (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX reply_email_message ON reply_email (message_id);
 CREATE INDEX reply_email_user ON reply_email (user_id);
--- How the running server sends mail: one row, written at each start; none if it sends none. Every email takes its links from here:
--- the host that a request names may be another site.
+-- How the running server sends mail: one row, written at each start; none if the server sends no mail. Links in emails start with
+-- this URL, because the host that a request names may be another site.
 CREATE TABLE mail_setup (
     id              INTEGER PRIMARY KEY CHECK (id = 1),
     sender          TEXT    NOT NULL,             -- the address of --mail-from
@@ -1015,8 +1016,8 @@ CREATE TABLE unsubscribe_key (
     key             TEXT    NOT NULL UNIQUE
 ) STRICT;
 
--- Messages of which it is to be decided who gets mail: inserted with the message, or with an edit that mentions users, and deleted
--- as soon as the decisions are made. A server without mail has none.
+-- Messages for which the server has not decided yet who gets mail: inserted with the message, or with an edit that mentions
+-- users, and deleted as soon as the decisions are made. A server without mail has none.
 CREATE TABLE mail_message (
     id              INTEGER PRIMARY KEY AUTOINCREMENT,
     message_id      INTEGER NOT NULL,             -- the message may be deleted since
@@ -1024,7 +1025,7 @@ CREATE TABLE mail_message (
     known_to        BLOB                          -- a set of users: mentioned before the edit, or decided about
 ) STRICT;
 
--- Messages for users who are not away: an event queue of theirs may still deliver the message, and else they get mail.
+-- Messages for users who are not away. An event queue of the user may still deliver the message; if none does, they get mail.
 CREATE TABLE mail_held (
     user_id         INTEGER NOT NULL REFERENCES user (user_id),
     message_id      INTEGER NOT NULL,             -- the message may be deleted since
@@ -1034,8 +1035,8 @@ CREATE TABLE mail_held (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX mail_held_check ON mail_held (next_check);
 
--- The messages that a person missed are collected until a time, which the first of them sets. Then there is an email about each
--- conversation, and the batch is deleted.
+-- Batches of messages that a person missed. The first message of a batch sets the time at which it is due. Then the server sends
+-- an email about each conversation, and deletes the batch.
 CREATE TABLE missed_batch (
     id              INTEGER PRIMARY KEY AUTOINCREMENT,
     user_id         INTEGER NOT NULL REFERENCES user (user_id),

@@ -26,7 +26,8 @@ CREATE TABLE push_message (
     known_to        BLOB                          -- of edits: a set of the users who were mentioned before
 ) STRICT;
 
--- Messages for users who are told only when they are away: an event queue of theirs may still deliver the message.
+-- Messages for users who get push notifications only while they are away. A notification waits here, because an event queue of
+-- the user may still deliver the message.
 CREATE TABLE push_held (
     user_id         INTEGER NOT NULL REFERENCES user (user_id),
     message_id      INTEGER NOT NULL,             -- the message may be deleted since
