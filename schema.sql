@@ -1064,3 +1064,13 @@ CREATE TABLE welcome_text (
     user_id         INTEGER PRIMARY KEY REFERENCES user (user_id),
     content         TEXT    NOT NULL              -- Markdown
 ) STRICT;
+
+-- Messages that users lost in a move, while events about them are still delivered to these users: events that are too many for one
+-- job. A row is deleted by the last job of the withdrawal. After a stop, the next start does it again.
+CREATE TABLE event_withdrawal (
+    id              INTEGER PRIMARY KEY,
+    message_ids     BLOB    NOT NULL,             -- a set of ids: the messages
+    user_ids        BLOB    NOT NULL,             -- a set of ids: the users who lose them
+    also_public     INTEGER NOT NULL,             -- 1: queues that asked for all public channels lose them too
+    until           INTEGER NOT NULL              -- the newest event at the time of the move; later ones stay
+) STRICT;

@@ -20,9 +20,17 @@ const WRITTEN_BY_TASKS: &str =
      OR name GLOB 'message_search*'";
 
 /// Tables from which tasks remove rows: those of the log that no queue needs, unused words and topics, and moved messages once
-/// they are indexed.
-const TRIMMED_BY_TASKS: &[&str] =
-    &["event", "event_audience", "search_word", "retired_word", "search_purge", "search_backlog", "topic"];
+/// they are indexed and their events withdrawn.
+const TRIMMED_BY_TASKS: &[&str] = &[
+    "event",
+    "event_audience",
+    "event_withdrawal",
+    "search_word",
+    "retired_word",
+    "search_purge",
+    "search_backlog",
+    "topic",
+];
 
 /// Rows by table.
 pub type Rows = BTreeMap<String, BTreeSet<String>>;

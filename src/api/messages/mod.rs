@@ -24,13 +24,18 @@ pub mod retention;
 mod send;
 
 use crate::api::resource::{Background, Resource, StatePart};
-use crate::domain::messages::delete::withdraw_gone;
+use crate::domain::messages::delete::resume_withdrawals;
 use crate::http::{ADMINISTRATOR, Route, USER, VISITOR};
 use hyper::Method;
 use std::sync::Arc;
 
-pub const RESOURCE: Resource =
-    Resource { name: "messages", routes, state: STATE, set_up: withdraw_gone, background: Some(BACKGROUND) };
+pub const RESOURCE: Resource = Resource {
+    name: "messages",
+    routes,
+    state: STATE,
+    set_up: resume_withdrawals,
+    background: Some(BACKGROUND),
+};
 
 /// Deletes expired messages, and purges the remains of deleted ones.
 const BACKGROUND: Background = |app, stopped| {

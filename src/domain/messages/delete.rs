@@ -69,8 +69,9 @@ pub fn direct(tx: &mut Tx<'_>, recipient_id: RecipientId, ids: &[MessageId]) -> 
     Ok(())
 }
 
-/// Withdraws the events of messages that are gone: a stop may have ended the follow-up jobs of their deletion.
-pub fn withdraw_gone(tx: &mut Tx<'_>) -> ApiResult<()> {
+/// Withdraws the events of messages that are gone, and of messages that users lost in a move: a stop may have ended the follow-up
+/// jobs.
+pub fn resume_withdrawals(tx: &mut Tx<'_>) -> ApiResult<()> {
     let gone = tx
         .prepare_cached(
             "SELECT DISTINCT message_id FROM event WHERE message_id > 0
@@ -78,5 +79,6 @@ pub fn withdraw_gone(tx: &mut Tx<'_>) -> ApiResult<()> {
         )?
         .query_map([], |row| row.get(0))?
         .collect::<rusqlite::Result<Vec<MessageId>>>()?;
-    Ok(tx.withdraw_events(&gone)?)
+    tx.withdraw_events(&gone)?;
+    Ok(tx.resume_withdrawals()?)
 }

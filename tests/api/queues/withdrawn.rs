@@ -1,6 +1,6 @@
 //! Events that wait for a client while their message is deleted or hidden, and what the log keeps for whom.
 
-use crate::harness::{Client, Queue, TestServer};
+use crate::harness::{Client, Queue, TestServer, interrupt};
 use serde_json::{Value, json};
 use std::time::Duration;
 use teamchat::commands::{Command, Place, Purge, Purged};
@@ -213,6 +213,43 @@ async fn interrupted_withdrawals_are_completed_at_the_start() {
     server.sql(&format!("DELETE FROM message WHERE id = {gone}")).await;
     server.restart().await;
     assert_eq!(message_ids(&queue.events().await), [kept]);
+}
+
+/// The file is that between the first job of a move and its follow-up jobs, which have more than a MiB of events to withdraw.
+#[tokio::test]
+async fn interrupted_withdrawals_of_moved_messages_are_completed_at_the_start() {
+    let mut server = TestServer::start().await;
+    let owner = server.owner().await;
+    let (stays, loses) = (server.member("stays").await, server.member("loses").await);
+    let garden = server.channel("garden", &[&owner, &stays, &loses]).await;
+    let shed = server.private_channel("shed", &[&owner, &stays]).await;
+    let types = ["message"];
+    let (mut of_stays, mut of_loses) = (listen(&stays, &types).await, listen(&loses, &types).await);
+    let content = format!("```\n{}\n```", "\u{1f600}".repeat(9_000));
+    let mut ids = Vec::new();
+    for _ in 0..32 {
+        ids.push(owner.send(garden, "soup", &content).await);
+    }
+    let other = owner.send(garden, "tea", "other").await;
+    let changes = json!({"stream_id": shed, "propagate_mode": "change_all",
+        "send_notification_to_new_thread": false, "send_notification_to_old_thread": false});
+    let path = format!("/messages/{}", ids[0]);
+    let moved = owner.patch(&path, changes);
+    let mut copy = None;
+    let between = async {
+        copy = Some(server.copy());
+        server.sql("").await;
+    };
+    Box::pin(interrupt(&server, moved, between)).await.ok();
+    server.restore(&copy.unwrap()).await;
+    assert_eq!(server.count("event_withdrawal").await, "1");
+    server.restart().await;
+    while server.count("event_withdrawal").await != "0" {}
+    // The events in memory are those of the file after the next job.
+    server.sql("").await;
+    assert_eq!(message_ids(&of_loses.events().await), [other]);
+    ids.push(other);
+    assert_eq!(message_ids(&of_stays.events().await), ids);
 }
 
 // conformance: queue-84

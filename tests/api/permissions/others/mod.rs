@@ -54,6 +54,8 @@ const NOBODYS: &[&str] = &[
     "dummy_email_domain",
     "event",
     "event_audience",
+    // Names users by ids without references.
+    "event_withdrawal",
     "group_setting",
     "linkifier",
     "mail_setup",
