@@ -38,10 +38,19 @@ fn path_in(workspace: &str, name: &str) -> String {
 /// A conversation of a list.
 struct Listed<'w> {
     row: SlackChannel,
-    /// The folder of its workspace.
+    /// The folder of the first workspace that has it.
     workspace: &'w str,
-    /// The folder of its messages.
-    folder: String,
+    /// The folders of its messages. None if the list has no usable name.
+    folders: Vec<String>,
+}
+
+impl Listed<'_> {
+    /// Adds the members and the folder that another workspace has of the conversation.
+    fn join(&mut self, row: SlackChannel, folder: Option<String>) {
+        let known: HashSet<String> = self.row.members.iter().cloned().collect();
+        self.row.members.extend(row.members.into_iter().filter(|member| !known.contains(member)));
+        self.folders.extend(folder);
+    }
 }
 
 impl Slack<'_> {
@@ -77,7 +86,7 @@ impl Slack<'_> {
             names.push(name);
         }
         let mut conversations = Vec::new();
-        for ((Listed { row, workspace, folder }, private), name) in channels.into_iter().zip(names) {
+        for ((Listed { row, workspace, folders }, private), name) in channels.into_iter().zip(names) {
             let file = path_in(workspace, channels_file(private));
             let line = ChannelLine {
                 name: name.clone(),
@@ -91,12 +100,12 @@ impl Slack<'_> {
                 subscribers: self.accounts(&row.members)?,
             };
             self.importer.add(Line::Channel(line)).map_err(|error| ImportError::in_file(&file, error))?;
-            conversations.push(Conversation { folder, target: Ok(name) });
+            conversations.push(Conversation { folders, target: Ok(name) });
         }
         for file in ["mpims.json", DIRECT] {
-            for Listed { row, folder, .. } in self.listed(file, workspaces, progress)? {
+            for Listed { row, folders, .. } in self.listed(file, workspaces, progress)? {
                 let people = self.accounts(&row.members)?;
-                conversations.push(Conversation { folder, target: Err(people) });
+                conversations.push(Conversation { folders, target: Err(people) });
             }
         }
         Ok(conversations)
@@ -114,16 +123,14 @@ impl Slack<'_> {
         for workspace in places(workspaces) {
             for row in lists::read::<SlackChannel>(self.archive, &path_in(workspace, file), progress)? {
                 let name = if file == DIRECT || row.name.is_empty() { &row.id } else { &row.name };
-                let is_usable = Path::new(name).file_name().is_some();
-                let folder = if is_usable { path_in(workspace, name) } else { String::new() };
-                // Workspaces share conversations. One of them has the messages.
+                let folder = Path::new(name).file_name().map(|_| path_in(workspace, name));
+                // Workspaces share conversations, and each may have a part of the messages.
                 let first = known.get(&row.id).copied();
                 match first.filter(|first| all[*first].workspace != workspace) {
-                    Some(first) if self.has_messages(&all[first].folder)? => {}
-                    Some(first) => all[first].folder = folder,
+                    Some(first) => all[first].join(row, folder),
                     None => {
                         known.insert(row.id.clone(), all.len());
-                        all.push(Listed { row, workspace, folder });
+                        all.push(Listed { row, workspace, folders: folder.into_iter().collect() });
                     }
                 }
             }
@@ -142,8 +149,8 @@ impl Slack<'_> {
         workspaces: &[String],
         conversations: &[Conversation],
     ) -> ImportResult<()> {
-        let known: HashSet<String> =
-            conversations.iter().map(|conversation| conversation.folder.nfc().collect()).collect();
+        let folders = conversations.iter().flat_map(|conversation| &conversation.folders);
+        let known: HashSet<String> = folders.map(|folder| folder.nfc().collect()).collect();
         let mut others = Vec::new();
         for workspace in places(workspaces) {
             for name in self.archive.entries(workspace)?.0 {

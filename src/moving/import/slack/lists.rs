@@ -7,7 +7,8 @@ use crate::moving::import::json;
 use crate::moving::import::progress::Progress;
 use crate::moving::import::unpack::Archive;
 use serde::de::DeserializeOwned;
-use std::collections::HashSet;
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
 
 /// The people of an organization with several workspaces, and of a workspace.
 const ORGANIZATION: &str = "org_users.json";
@@ -49,7 +50,7 @@ pub fn people(archive: &Archive, workspaces: &[String], progress: &Progress) -> 
     let is_organization = archive.find(ORGANIZATION)?.is_some();
     let lists = [ORGANIZATION, WORKSPACE].into_iter().map(str::to_owned);
     let lists = lists.chain(workspaces.iter().map(|folder| format!("{folder}/{WORKSPACE}")));
-    let (mut people, mut known): (Vec<SlackUser>, HashSet<String>) = (Vec::new(), HashSet::new());
+    let (mut people, mut known): (Vec<SlackUser>, HashMap<String, usize>) = (Vec::new(), HashMap::new());
     for list in lists {
         let mut in_list = HashSet::new();
         for mut user in read::<SlackUser>(archive, &list, progress)? {
@@ -60,8 +61,15 @@ pub fn people(archive: &Archive, workspaces: &[String], progress: &Progress) -> 
                 // Owners of a workspace do not own the others.
                 user.take_rights_in_organization(list == ORGANIZATION);
             }
-            if known.insert(user.id.clone()) {
-                people.push(user);
+            match known.entry(user.id.clone()) {
+                Entry::Vacant(entry) => {
+                    entry.insert(people.len());
+                    people.push(user);
+                }
+                // Slack refuses a guest of one workspace as a member of another.
+                Entry::Occupied(entry) => {
+                    people[*entry.get()].is_restricted |= user.is_restricted || user.is_ultra_restricted;
+                }
             }
         }
     }

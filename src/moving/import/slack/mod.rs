@@ -69,10 +69,10 @@ const DROPPED: [&str; 10] = [
     "bot_remove",
 ];
 
-/// A conversation with its folder.
+/// A conversation with its folders.
 struct Conversation {
-    /// The path, which is empty if the list has no usable name.
-    folder: String,
+    /// The paths: one, or one in each workspace that shares it. None if the list has no usable name.
+    folders: Vec<String>,
     /// The name of the channel, or the people of a direct conversation.
     target: Result<String, Vec<String>>,
 }
@@ -129,16 +129,14 @@ pub fn import(
     slack.leave_out_others(&workspaces, &conversations)?;
     let mut paths: Vec<(String, usize)> = Vec::new();
     for (index, conversation) in conversations.iter().enumerate() {
-        // Files at the top of the archive are of no conversation.
-        if conversation.folder.is_empty() {
-            continue;
-        }
-        let (_, files) = archive.entries(&conversation.folder)?;
-        for file in files.into_iter().filter(|file| is_day(file)) {
-            let path = format!("{}/{file}", conversation.folder);
-            // Each is read twice.
-            progress.expect(2 * archive.file(&path)?.metadata()?.len());
-            paths.push((path, index));
+        for folder in &conversation.folders {
+            let (_, files) = archive.entries(folder)?;
+            for file in files.into_iter().filter(|file| is_day(file)) {
+                let path = format!("{folder}/{file}");
+                // Each is read twice.
+                progress.expect(2 * archive.file(&path)?.metadata()?.len());
+                paths.push((path, index));
+            }
         }
     }
     let mut files: Vec<DayFile> = Vec::new();
@@ -199,7 +197,7 @@ struct Slack<'a> {
     /// People who have the address of another are the same person.
     aliases: HashMap<String, String>,
     /// Topics of threads, by conversation and time.
-    threads: HashMap<(String, String), String>,
+    threads: HashMap<(usize, String), String>,
     threads_of_day: HashMap<String, u32>,
     /// Programs that wrote without an account.
     programs: HashSet<String>,
@@ -286,14 +284,26 @@ impl Slack<'_> {
             })?;
         }
         messages.sort_by_key(|(time, ..)| *time);
+        let mut added = HashSet::new();
         for ((time, _), message, file) in messages {
-            let added = self.add_message(time, message, &conversations[file.conversation]);
-            added.map_err(|error| ImportError::in_file(&file.path, error))?;
+            let place = &conversations[file.conversation];
+            // Each of the workspaces that share a conversation may have the same message.
+            if place.folders.len() > 1 && !added.insert((file.conversation, message.ts.clone())) {
+                continue;
+            }
+            let result = self.add_message(time, message, file, place);
+            result.map_err(|error| ImportError::in_file(&file.path, error))?;
         }
         Ok(())
     }
 
-    fn add_message(&mut self, time: i64, message: SlackMessage, place: &Conversation) -> ImportResult<()> {
+    fn add_message(
+        &mut self,
+        time: i64,
+        message: SlackMessage,
+        day: &DayFile,
+        place: &Conversation,
+    ) -> ImportResult<()> {
         let subtype = message.subtype.as_deref().unwrap_or_default();
         if DROPPED.contains(&subtype) {
             self.importer.leave_out(
@@ -312,10 +322,11 @@ impl Slack<'_> {
             content = format!("/me {content}");
         }
         let mut files = Vec::new();
+        let folder = day.path.rsplit_once('/').map_or("", |(folder, _)| folder);
         let shared = message.attachments.iter().filter(|block| !block.is_preview());
         let shared = shared.flat_map(|block| &block.files);
         for file in message.files.iter().chain(message.file.as_ref()).chain(shared) {
-            self.add_file(&place.folder, file, &mut content, &mut files)?;
+            self.add_file(folder, file, &mut content, &mut files)?;
         }
         if content.is_empty() && files.is_empty() {
             self.importer.leave_out("messages", 1, "they are empty");
@@ -332,7 +343,7 @@ impl Slack<'_> {
             }
         }
         let (channel, topic, to) = match &place.target {
-            Ok(name) => (Some(name.clone()), self.topic(&place.folder, &message), Vec::new()),
+            Ok(name) => (Some(name.clone()), self.topic(day.conversation, &message), Vec::new()),
             Err(people) => (None, String::new(), people.clone()),
         };
         let edited = message.edited.as_ref().and_then(|edit| seconds(&edit.ts)).map(|(time, _)| Date(time));
@@ -387,10 +398,10 @@ impl Slack<'_> {
     }
 
     /// The topic of a message in a channel: that of its thread.
-    fn topic(&mut self, folder: &str, message: &SlackMessage) -> String {
+    fn topic(&mut self, conversation: usize, message: &SlackMessage) -> String {
         let Some(thread) = message.thread_ts.as_deref() else { return TOPIC.to_owned() };
         let Some((time, _)) = seconds(thread) else { return TOPIC.to_owned() };
-        let key = (folder.to_owned(), thread.to_owned());
+        let key = (conversation, thread.to_owned());
         if let Some(topic) = self.threads.get(&key) {
             return topic.clone();
         }

@@ -76,6 +76,51 @@ async fn workspaces_of_an_organization_become_one_organization() {
     assert_eq!(places, expected);
 }
 
+#[tokio::test]
+async fn a_shared_channel_has_the_messages_and_members_of_all_its_workspaces() {
+    let import = export();
+    let shared = json!({"id": "C3", "name": "shared", "members": ["U2", "U3"]});
+    import.write("teams/South/channels.json", json!([channel("C4", "general"), shared]).to_string());
+    // One of the messages is in both folders.
+    let of_north = json!([
+        {"user": "U3", "text": "for both", "ts": "1709280004.000100"},
+        {"user": "U1", "text": "from North", "ts": "1709280008.000100"},
+    ]);
+    import.write("teams/North/shared/2024-03-01.json", of_north.to_string());
+    let report = import.run(&[]);
+    assert_eq!((&report["channels"], &report["messages"]), (&json!(5), &json!(7)), "{report}");
+    let why = "no list of the archive names their conversations: teams/South/unlisted";
+    assert_eq!(left_out(&report, "folders of messages"), [(1, why)]);
+    let server = import.serve().await;
+    let bob = client(&server, "bob@example.com").await;
+    let seen = messages(&bob, json!([["channel", "North: shared"]])).await;
+    let texts: Vec<&str> = seen.iter().map(|one| one["content"].as_str().unwrap()).collect();
+    assert_eq!(texts, ["for both", "from North"]);
+    let members = "SELECT full_name FROM subscription JOIN user USING (user_id) JOIN stream USING (stream_id)
+        WHERE stream.name = 'North: shared' AND active ORDER BY full_name";
+    assert_eq!(server.column(members).await, ["Ada", "Bob", "Cat"]);
+}
+
+/// The lists of the organization and of a workspace may name a person without the role in another workspace.
+#[tokio::test]
+async fn guests_of_a_workspace_are_guests() {
+    let import = export();
+    let person = |id: &str, name: &str, is_guest: bool| {
+        json!({"id": id, "name": name.to_lowercase(), "real_name": name, "is_restricted": is_guest,
+            "profile": {"email": format!("{}@example.com", name.to_lowercase())}})
+    };
+    let mut ada = person("U1", "Ada", false);
+    ada["enterprise_user"] = json!({"is_owner": true, "is_primary_owner": true});
+    import.write("org_users.json", json!([ada, person("U2", "Bob", false)]).to_string());
+    import.write("teams/North/users.json", json!([person("U3", "Cat", false)]).to_string());
+    let of_south = json!([person("U2", "Bob", true), person("U3", "Cat", true), person("U4", "Dan", false)]);
+    import.write("teams/South/users.json", of_south.to_string());
+    import.run(&[]);
+    let server = import.serve().await;
+    let roles = "SELECT full_name || ' ' || role FROM user WHERE delivery_email LIKE '%@example.com' ORDER BY full_name";
+    assert_eq!(server.column(roles).await, ["Ada 100", "Bob 600", "Cat 600", "Dan 400"]);
+}
+
 /// Each workspace decides whether a channel that it shares is private.
 #[test]
 fn a_channel_may_be_public_in_one_workspace_and_private_in_another() {
