@@ -146,7 +146,8 @@ impl Opening<'_> {
 }
 
 /// The fences that are open at a line of a text.
-struct OpenFences<'t> {
+#[derive(Default)]
+pub struct OpenFences<'t> {
     /// The characters that close them, and their contents.
     open: Vec<(&'t str, Content)>,
     /// Number of fences around the text.
@@ -156,6 +157,14 @@ struct OpenFences<'t> {
 impl<'t> OpenFences<'t> {
     fn around(count: usize) -> Self {
         Self { open: Vec::new(), around: count }
+    }
+
+    /// Reads the next line, without its end. Returns false for fences, code and formulas, and true for other lines.
+    pub fn is_text(&mut self, line: &'t str) -> bool {
+        let is_verbatim = matches!(self.open.last(), Some((_, Content::Verbatim)));
+        let before = self.open.len();
+        self.read(line);
+        !is_verbatim && self.open.len() == before
     }
 
     /// Reads the next line. Returns the fence that it opens.

@@ -64,7 +64,7 @@ pub use directory::{
     CustomEmoji, Directory, LinkedChannel, MentionedGroup, MentionedUser, NoDirectory, UploadedFile,
     UserQuery,
 };
-pub use fences::{close_fences, without_controls, without_spoilers};
+pub use fences::{OpenFences, close_fences, without_controls, without_spoilers};
 pub use linkifiers::{
     ALWAYS_FIT, Linkifier, LinkifierError, TopicLink, fit_together, has_harmless_scheme, topic_links,
     url_template_variables,

@@ -1,6 +1,7 @@
 //! Links to the address of the old server.
 
 use std::collections::{BTreeMap, BTreeSet};
+use teamchat_markdown::OpenFences;
 
 /// The most other hosts whose links are counted.
 const MAX_OTHERS: usize = 20;
@@ -69,16 +70,13 @@ impl OldAddress {
         }
         let mut out = String::with_capacity(text.len());
         let mut changed = false;
-        let (mut in_block, mut in_code) = (false, false);
+        let (mut fences, mut in_code) = (OpenFences::default(), false);
         for line in text.split_inclusive('\n') {
-            let trimmed = line.trim_start();
-            if trimmed.starts_with("```") || trimmed.starts_with("~~~") {
-                in_block = !in_block;
-            }
-            if in_block {
-                out.push_str(line);
-            } else {
+            if fences.is_text(line.trim_end_matches(['\r', '\n'])) {
                 changed |= self.rewrite_line(line, &mut in_code, &mut out);
+            } else {
+                in_code = false;
+                out.push_str(line);
             }
         }
         changed.then_some(out)
@@ -175,6 +173,21 @@ mod tests {
                 "<[/useruploads/2/a/b.png](/user_uploads/2/a/b.png)>",
                 "<https://new.example/user_uploads/2/a/b.png>",
             ),
+            (
+                "````quote\n```\nhttps://chat.old.example/\n```\n[it](https://chat.old.example/#narrow/dm/7)\n````",
+                "````quote\n```\nhttps://chat.old.example/\n```\n[it](/#narrow/dm/7)\n````",
+                "````quote\n```\nhttps://chat.old.example/\n```\n[it](https://new.example/#narrow/dm/7)\n````",
+            ),
+            (
+                "a `b\n```quote\n[it](https://chat.old.example/#narrow/dm/7)\n```",
+                "a `b\n```quote\n[it](/#narrow/dm/7)\n```",
+                "a `b\n```quote\n[it](https://new.example/#narrow/dm/7)\n```",
+            ),
+            (
+                "```ls``` in\n[it](https://chat.old.example/#narrow/dm/7)",
+                "```ls``` in\n[it](/#narrow/dm/7)",
+                "```ls``` in\n[it](https://new.example/#narrow/dm/7)",
+            ),
         ];
         for (text, to_relative, to_absolute) in cases {
             assert_eq!(relative.rewrite(text).as_deref(), Some(to_relative), "{text}");
@@ -184,6 +197,7 @@ mod tests {
             "https://chat.old.example.org/",
             "`https://chat.old.example/`",
             "```\nhttps://chat.old.example/\n```\nhttps://other.example/",
+            "````\n```\nhttps://chat.old.example/\n```\n````",
             "no link",
         ] {
             assert_eq!(relative.rewrite(text), None, "{text}");
