@@ -40,6 +40,13 @@ struct Team {
     display_name: String,
 }
 
+impl Team {
+    /// The name that people see.
+    fn shown(&self) -> &str {
+        if self.display_name.is_empty() { &self.name } else { &self.display_name }
+    }
+}
+
 #[derive(Deserialize)]
 struct Channel {
     team: String,
@@ -72,6 +79,10 @@ struct User {
 }
 
 impl User {
+    fn is_active(&self) -> bool {
+        self.delete_at.is_none_or(|time| time == 0)
+    }
+
     fn is_system_admin(&self) -> bool {
         self.roles.contains("system_admin")
     }
@@ -265,8 +276,7 @@ impl Export<'_> {
             read().map_err(|error: ImportError| ImportError::at(self.name, position.line, error))
         })?;
         if let [team] = self.teams.as_slice() {
-            let name = if team.display_name.is_empty() { &team.name } else { &team.display_name };
-            let name = Some(names::topic(name, 40)).filter(|name| !name.is_empty());
+            let name = Some(names::topic(team.shown(), 40)).filter(|name| !name.is_empty());
             let line = OrganizationLine { name, description: None };
             self.importer.add(Line::Organization(line))?;
         }
@@ -277,7 +287,7 @@ impl Export<'_> {
                 "this server does not support them",
             );
         }
-        let has_owner = users.iter().any(|(_, user)| user.is_system_admin());
+        let has_owner = users.iter().any(|(_, user)| user.is_system_admin() && user.is_active());
         let mut members: HashMap<(String, String), Vec<String>> = HashMap::new();
         for (line, user) in users {
             for team in &user.teams {
@@ -371,11 +381,11 @@ impl Export<'_> {
     fn name_of(&self, channel: &Channel, taken: &mut ChannelNames) -> String {
         let shown = if channel.display_name.is_empty() { &channel.name } else { &channel.display_name };
         let team = self.teams.iter().find(|team| team.name == channel.team).filter(|_| self.teams.len() > 1);
-        let name = team.map_or_else(|| shown.clone(), |team| format!("{}: {shown}", team.display_name));
+        let name = team.map_or_else(|| shown.clone(), |team| format!("{}: {shown}", team.shown()));
         taken.make(&name)
     }
 
-    /// Adds a user. Without a system administrator, those of teams own the organization.
+    /// Adds a user. Without an active system administrator, those of teams own the organization.
     fn add_user(&mut self, user: User, has_owner: bool) -> ImportResult<()> {
         let roles: Vec<&str> = user.teams.iter().flat_map(|team| team.roles.split(' ')).collect();
         let is_team_admin = roles.contains(&"team_admin");
@@ -391,13 +401,14 @@ impl Export<'_> {
         let name = format!("{} {}", user.first_name, user.last_name);
         let name = names::person_or_unnamed([&*name, &*user.username]);
         self.people.insert(user.username.clone(), name.clone());
+        let active = user.is_active();
         let avatar = self.avatar(user.profile_image)?;
         self.importer.add(Line::User(UserLine {
             id: user.username,
             email: user.email,
             full_name: name,
             role: Some(role.to_owned()),
-            active: user.delete_at.is_none_or(|time| time == 0),
+            active,
             avatar,
             ..UserLine::default()
         }))

@@ -197,6 +197,40 @@ async fn exports_of_one_team_have_owners() {
     assert_eq!(roles, ["100", "400", "600"]);
 }
 
+/// The only system administrator is deactivated.
+#[tokio::test]
+async fn administrators_of_teams_own_an_organization_without_active_administrators() {
+    let import = export(&[]);
+    let text = std::fs::read_to_string(import.archive().join("export.json")).unwrap();
+    let changed = text.lines().map(|line| {
+        let mut line: Value = line.parse().unwrap();
+        let name = line["user"]["username"].as_str().map(str::to_owned);
+        match name.as_deref() {
+            Some("ada") => line["user"]["delete_at"] = json!(1_709_000_000_000_i64),
+            Some("bob") => line["user"]["teams"][0]["roles"] = json!("team_user team_admin"),
+            _ => {}
+        }
+        line.to_string()
+    });
+    import.write("export.json", changed.collect::<Vec<_>>().join("\n"));
+    import.run(&[]);
+    let server = import.serve().await;
+    let people = "SELECT role || ' ' || is_active FROM user WHERE NOT is_system_bot ORDER BY user_id";
+    assert_eq!(server.column(people).await, ["100 0", "100 1", "600 1"]);
+}
+
+#[tokio::test]
+async fn channels_of_a_team_without_a_title_have_its_name() {
+    let import = export(&[
+        json!({"type": "team", "team": {"name": "cars", "display_name": ""}}),
+        json!({"type": "channel", "channel": {"team": "cars", "name": "garage", "display_name": "Garage", "type": "O"}}),
+    ]);
+    import.run(&[]);
+    let server = import.serve().await;
+    let names = server.column("SELECT name FROM stream ORDER BY stream_id").await;
+    assert_eq!(names, ["Boat club: Town Square", "Boat club: Secret", "cars: Garage"]);
+}
+
 /// Exports of the old command line, which have no `data` folder, may have any name.
 #[test]
 fn a_folder_of_emoji_is_not_the_archive() {
