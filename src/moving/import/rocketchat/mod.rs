@@ -461,10 +461,15 @@ impl Dump<'_> {
         let mut reactions = Vec::new();
         let of_document = document.get("reactions").and_then(Value::as_object);
         for (emoji, users) in of_document.into_iter().flatten() {
-            let known =
-                texts(users, "usernames").into_iter().filter_map(|name| self.usernames.get(&name).cloned());
             let emoji = emoji.trim_matches(':');
-            reactions.extend(known.map(|user| ReactionLine { user, emoji: emoji.to_owned() }));
+            for name in texts(users, "usernames") {
+                match self.usernames.get(&name) {
+                    Some(user) => {
+                        reactions.push(ReactionLine { user: user.clone(), emoji: emoji.to_owned() });
+                    }
+                    None => self.importer.leave_out("reactions", 1, "their users are not in the dump"),
+                }
+            }
         }
         let line = MessageLine {
             sender: sender.to_owned(),

@@ -1,6 +1,6 @@
 //! A dump of Rocket.Chat's database.
 
-use super::{Import, client, contents, messages, with_content};
+use super::{Import, client, contents, left_out, messages, with_content};
 use crate::harness::pictures;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -489,4 +489,15 @@ fn cut_dumps_are_refused() {
         import.refused(&import.archive()),
         "rocketchat_message.bson:1: 4294967295 is no length of a document"
     );
+}
+
+/// Reactions name people by their login names.
+#[test]
+fn reactions_of_people_who_are_not_in_the_dump_are_counted() {
+    let import = dump();
+    let sent = json!({"_id": "m7", "rid": "r1", "u": {"_id": "u2"}, "msg": "again",
+        "ts": {"$date": 1_700_000_800_000_i64}, "reactions": {":tada:": {"usernames": ["bob", "gone"]}}});
+    append(&import, "rocketchat_message", &[sent]);
+    let report = import.run(&["--dry-run"]);
+    assert_eq!(left_out(&report, "reactions"), [(1, "their users are not in the dump")]);
 }
