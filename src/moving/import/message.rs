@@ -120,7 +120,7 @@ pub fn render_all(
             .into_iter()
             .map(|part| {
                 scope.spawn(|| {
-                    app.readers.read_now(|snapshot| {
+                    app.readers.read_everything(|snapshot| {
                         let now = app.clock.seconds();
                         part.into_iter()
                             .map(|message| {

@@ -57,8 +57,9 @@ impl Target {
         }
     }
 
+    /// Reads for as long as it takes: the check of a large database takes minutes.
     pub fn read<T>(&self, work: impl FnOnce(&Snapshot<'_>) -> ImportResult<T>) -> ImportResult<T> {
-        self.app.readers.read_now(work)
+        self.app.readers.read_everything(work)
     }
 }
 

@@ -22,6 +22,14 @@ fn files_are_short() {
     assert_none(long.map(|(lines, path)| format!("{path}: {lines} lines")).collect(), "split by meaning");
 }
 
+/// An archive can have any size, and the check of the new database is one read.
+#[test]
+fn imports_read_without_a_time_limit() {
+    let limited = |text: &str| [".read_now(", ".readers.read("].iter().any(|call| text.contains(call));
+    let found = files().into_iter().filter(|file| file.path.starts_with("moving/") && limited(&file.text));
+    assert_none(found.map(|file| file.path).collect(), "call `read_everything`");
+}
+
 /// A call is read without its imports: what is ours has one name. `as _` imports a trait for its methods only.
 #[test]
 fn nothing_of_ours_has_a_second_name() {
