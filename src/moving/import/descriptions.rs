@@ -3,6 +3,7 @@
 use crate::auth::{Caller, Ctx};
 use crate::domain::realm;
 use crate::domain::rendering::render_description_again;
+use crate::error::ok_unless_refused;
 use crate::moving::import::error::ImportResult;
 use crate::moving::import::message::Renderer;
 use crate::moving::import::target::Target;
@@ -36,13 +37,13 @@ pub fn insert_all(
 ) -> ImportResult<()> {
     let htmls = target.read(|snapshot| {
         let ctx = Ctx::new(snapshot, reader, target.now());
-        let html_of = |description: &Description| {
+        let html_of = |description: &Description| -> ImportResult<_> {
             let html = description.html.as_deref();
             let earlier = html.and_then(|html| renderer.references(html));
             let html = render_description_again(ctx, &renderer.origin, earlier.as_ref(), &description.text);
-            (description.of, html.unwrap_or_default())
+            Ok((description.of, ok_unless_refused(html)?.unwrap_or_default()))
         };
-        Ok(descriptions.iter().map(html_of).collect::<Vec<_>>())
+        descriptions.iter().map(html_of).collect::<ImportResult<Vec<_>>>()
     })?;
     target.run(move |tx| {
         for (of, html) in htmls {

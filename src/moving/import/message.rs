@@ -11,7 +11,7 @@ use crate::domain::messages::widget::{WIDGET, Widget};
 use crate::domain::messages::{submessages, topic_sql};
 use crate::domain::rendering::{Earlier, render_again};
 use crate::domain::{files, messages, search};
-use crate::error::ApiResult;
+use crate::error::{ApiResult, ok_unless_refused};
 use crate::moving::import::earlier::references;
 use crate::moving::import::error::{ImportError, ImportResult};
 use crate::moving::import::html;
@@ -158,7 +158,10 @@ impl Renderer {
     /// Renders a text as it was rendered before. Of a text that is too much to render, the beginning is shown as it is written.
     pub fn text(&self, ctx: Ctx<'_>, earlier: Option<&Earlier>, content: &str) -> ApiResult<Rendered> {
         let again = |content: &str| render_again(ctx, &self.origin, earlier, content);
-        again(content).or_else(|_| again(&fenced(content)))
+        match ok_unless_refused(again(content))? {
+            Some(rendered) => Ok(rendered),
+            None => again(&fenced(content)),
+        }
     }
 
     fn render(&self, ctx: Ctx<'_>, mut message: NewMessage) -> ImportResult<ReadyMessage> {
@@ -169,11 +172,11 @@ impl Renderer {
             ImportError::new(format!("message {} cannot be rendered: {}", message.id, error.msg()))
         })?;
         for edit in &mut message.edits {
-            edit.prev_rendered_content = edit.prev_content.as_ref().map(|content| {
-                let html = edit.prev_rendered_content.as_deref();
-                let earlier = html.and_then(|html| self.references(html));
-                self.text(ctx, earlier.as_ref(), content).map(|old| old.html).unwrap_or_default()
-            });
+            let html = edit.prev_rendered_content.take();
+            let Some(content) = &edit.prev_content else { continue };
+            let earlier = html.as_deref().and_then(|html| self.references(html));
+            let old = ok_unless_refused(self.text(ctx, earlier.as_ref(), content))?;
+            edit.prev_rendered_content = Some(old.map(|old| old.html).unwrap_or_default());
         }
         let differs = message.html.take().map(|html| !html::is_same(&html, &rendered.html));
         Ok(ReadyMessage { message, rendered, differs })
