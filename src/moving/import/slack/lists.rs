@@ -45,9 +45,14 @@ pub fn workspaces(archive: &Archive) -> ImportResult<Vec<String>> {
     Ok(folders)
 }
 
+/// True for the export of an organization with several workspaces.
+pub fn is_of_organization(archive: &Archive) -> ImportResult<bool> {
+    Ok(archive.find(ORGANIZATION)?.is_some())
+}
+
 /// Reads the people of an organization or a workspace, and then those who are only in the lists of `workspaces`.
 pub fn people(archive: &Archive, workspaces: &[String], progress: &Progress) -> ImportResult<Vec<SlackUser>> {
-    let is_organization = archive.find(ORGANIZATION)?.is_some();
+    let is_organization = is_of_organization(archive)?;
     let lists = [ORGANIZATION, WORKSPACE].into_iter().map(str::to_owned);
     let lists = lists.chain(workspaces.iter().map(|folder| format!("{folder}/{WORKSPACE}")));
     let (mut people, mut known): (Vec<SlackUser>, HashMap<String, usize>) = (Vec::new(), HashMap::new());

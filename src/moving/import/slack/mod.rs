@@ -103,7 +103,14 @@ pub fn import(
     let address = extras.api.as_deref().unwrap_or(api::ADDRESS);
     let api = extras.token_file.as_deref().map(|file| Api::new(target, address, file)).transpose()?;
     if let Some(api) = &api {
-        add_addresses(&mut users, api.people()?);
+        let mut known = api.people()?;
+        if lists::is_of_organization(archive)? {
+            // The token is of one workspace, whose owners do not own the others.
+            for user in &mut known {
+                user.take_rights_in_organization(false);
+            }
+        }
+        add_addresses(&mut users, known);
     }
     let fields = profiles::fields(&users);
     let mut slack = Slack {

@@ -46,7 +46,8 @@ fn start() -> (String, Seen) {
 
 fn answer(own: &str, path: &str, repeated: usize) -> (u16, &'static str, Vec<u8>) {
     let json = |value: Value| (200, "application/json", value.to_string().into_bytes());
-    let other = ["/bare", "/endless", "/busy", "/chain"].iter().find_map(|other| path.strip_prefix(other));
+    let other =
+        ["/bare", "/endless", "/busy", "/chain", "/grid"].iter().find_map(|other| path.strip_prefix(other));
     match other.unwrap_or(path) {
         _ if path.starts_with("/endless/api/users.list") => {
             json(json!({"ok": true, "members": [], "response_metadata": {"next_cursor": "again"}}))
@@ -57,6 +58,9 @@ fn answer(own: &str, path: &str, repeated: usize) -> (u16, &'static str, Vec<u8>
         "/api/users.list?limit=200" => json(json!({"ok": true,
             "members": [{"id": "U3", "name": "cat", "profile": {"email": "cat@example.net"}}],
             "response_metadata": {"next_cursor": "more="}})),
+        "/api/users.list?limit=200&cursor=more%3D" if path.starts_with("/grid") => json(json!({"ok": true,
+            "members": [{"id": "U7", "name": "eve", "is_owner": true, "profile": {"email": "eve@example.net"},
+                "enterprise_user": {"is_owner": false}}]})),
         "/api/users.list?limit=200&cursor=more%3D" => json(json!({"ok": true,
             "members": [{"id": "U7", "name": "eve", "real_name": "Eve", "profile": {"email": "eve@example.net"}}],
             "response_metadata": {"next_cursor": ""}})),
@@ -195,6 +199,23 @@ async fn other_names_of_emoji_are_followed() {
     let mut names: Vec<&str> = reactions.map(|reaction| reaction["emoji_name"].as_str().unwrap()).collect();
     names.sort_unstable();
     assert_eq!(names, ["+1", "grapnel"]);
+}
+
+/// The export is of an organization with several workspaces, and the token of one of them.
+#[tokio::test]
+async fn owners_of_a_workspace_whom_only_the_api_has_are_members() {
+    let (own, _) = start();
+    let import = export(&own);
+    let ada = json!([{"id": "U1", "name": "ada", "profile": {"email": "ada@example.com"},
+        "enterprise_user": {"is_owner": true, "is_primary_owner": true}}]);
+    import.write("org_users.json", ada.to_string());
+    let token = import.folder.path().join("archive-token");
+    std::fs::write(&token, TOKEN).unwrap();
+    import.run(&["--token-file", token.to_str().unwrap(), "--slack-api", &format!("{own}/grid/api")]);
+    let server = import.serve().await;
+    let roles =
+        "SELECT role FROM user WHERE delivery_email IN ('ada@example.com', 'eve@example.net') ORDER BY role";
+    assert_eq!(server.column(roles).await, ["100", "400"]);
 }
 
 /// Tokens made before have fewer scopes.
