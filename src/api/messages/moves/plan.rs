@@ -5,9 +5,9 @@ use crate::api::messages::moves::rules::{MoveFacts, Resolving, TimeLimits};
 use crate::auth::Ctx;
 use crate::domain::access::channels::Viewer;
 use crate::domain::access::messages::{Ranges, clip};
+use crate::domain::access::permissions::is_held;
 use crate::domain::groups::permission::RealmGroup;
 use crate::domain::groups::permission::StreamSetting;
-use crate::domain::groups::realm_settings::is_held;
 use crate::domain::limits::{MAX_MOVED_MESSAGES, MAX_REWRITTEN_LENGTH};
 use crate::domain::linkifiers::compiled::topic_links;
 use crate::domain::messages::destination::{check_may_post, check_topic};
@@ -17,7 +17,7 @@ use crate::domain::messages::topic_sql;
 use crate::domain::messages::viewer::MessageViewer;
 use crate::domain::rows::channel::StreamRow;
 use crate::domain::{access, limits, messages, realm};
-use crate::http::{ApiError, ApiResult, Caller};
+use crate::http::{ApiError, ApiResult};
 use crate::types::{MessageId, StreamId, Topic, TopicId, UserId};
 use roaring::RoaringBitmap;
 use rusqlite::Connection;
@@ -119,13 +119,7 @@ pub fn plan(
         return Err(access::channels::no_such_channel());
     }
     check_topic(&ctx, &to, &topic)?;
-    let permissions = MovePermissions {
-        connection: ctx.connection,
-        caller: ctx.caller,
-        viewer: Viewer::new(ctx),
-        from,
-        to: &to,
-    };
+    let permissions = MovePermissions { viewer: Viewer::new(ctx), from, to: &to };
     let facts = MoveFacts {
         resolving: Resolving::of(&old_topic, &topic),
         topic_changes: old_topic != topic,
@@ -133,7 +127,7 @@ pub fn plan(
         may_resolve: permissions.may_resolve()?,
         may_move_within: permissions.may_move_within()?,
         may_move_out: permissions.may_move_out()?,
-        limits: limits(&ctx, ctx.caller)?,
+        limits: limits(ctx)?,
         age: ctx.now - message.timestamp,
     };
     rules::check_may_move(facts)?;
@@ -148,7 +142,7 @@ pub fn plan(
     let base = if facts.stream_changes { COST_OF_OTHER_CHANNEL } else { 0 };
     let cost = if is_trusted { None } else { Some(check_cost(&ctx, &ids)?.saturating_add(base)) };
     if target.propagate_mode == PropagateMode::ChangeAll {
-        check_age_of_all(&ctx, facts, &ids, ctx.now)?;
+        check_age_of_all(ctx, facts, &ids)?;
     }
     Ok(Move {
         from: from.clone(),
@@ -205,13 +199,13 @@ fn select_messages(
 }
 
 /// Checks that the oldest of the messages is within the time limit.
-fn check_age_of_all(connection: &Connection, facts: MoveFacts, ids: &[MessageId], now: i64) -> ApiResult<()> {
+fn check_age_of_all(ctx: Ctx<'_>, facts: MoveFacts, ids: &[MessageId]) -> ApiResult<()> {
     // Resolving a topic has no time limit.
     let counts_as_topic_change = facts.topic_changes && facts.resolving.is_none();
     let Some(limit) = facts.limits.strictest(counts_as_topic_change, facts.stream_changes) else {
         return Ok(());
     };
-    match topic_sql::count_before(connection, ids, now - limit)? {
+    match topic_sql::count_before(&ctx, ids, ctx.now - limit)? {
         0 => Ok(()),
         old => Err(rules::too_old(ids.get(old).map(|id| id.0), ids.len(), ids.len() - old)),
     }
@@ -219,8 +213,6 @@ fn check_age_of_all(connection: &Connection, facts: MoveFacts, ids: &[MessageId]
 
 /// A caller's permissions for moving messages from one channel to another, or to another topic.
 struct MovePermissions<'a> {
-    connection: &'a Connection,
-    caller: &'a Caller,
     viewer: Viewer<'a>,
     from: &'a StreamRow,
     to: &'a StreamRow,
@@ -229,43 +221,37 @@ struct MovePermissions<'a> {
 impl MovePermissions<'_> {
     /// Granted by the organization or either channel (feature level 402).
     fn may_resolve(&self) -> ApiResult<bool> {
-        Ok(self.is_held(RealmGroup::CanResolveTopics)?
-            || self.has_permission(self.from, StreamSetting::CanResolveTopics)?
-            || self.has_permission(self.to, StreamSetting::CanResolveTopics)?)
+        Ok(is_held(&self.viewer, RealmGroup::CanResolveTopics)?
+            || self.viewer.has_permission(self.from, StreamSetting::CanResolveTopics)?
+            || self.viewer.has_permission(self.to, StreamSetting::CanResolveTopics)?)
     }
 
     /// Granted by the organization or either channel, and to administrators of either (feature level 396).
     fn may_move_within(&self) -> ApiResult<bool> {
         let within = |stream| -> ApiResult<bool> {
-            Ok(self.has_permission(stream, StreamSetting::CanMoveMessagesWithinChannel)?
+            Ok(self.viewer.has_permission(stream, StreamSetting::CanMoveMessagesWithinChannel)?
                 || self.viewer.may_administer(stream)?)
         };
-        Ok(self.is_held(RealmGroup::CanMoveMessagesBetweenTopics)? || within(self.from)? || within(self.to)?)
+        Ok(is_held(&self.viewer, RealmGroup::CanMoveMessagesBetweenTopics)?
+            || within(self.from)?
+            || within(self.to)?)
     }
 
     /// Granted by the organization or the old channel, and to its administrators (feature level 396).
     fn may_move_out(&self) -> ApiResult<bool> {
-        Ok(self.is_held(RealmGroup::CanMoveMessagesBetweenChannels)?
-            || self.has_permission(self.from, StreamSetting::CanMoveMessagesOutOfChannel)?
+        Ok(is_held(&self.viewer, RealmGroup::CanMoveMessagesBetweenChannels)?
+            || self.viewer.has_permission(self.from, StreamSetting::CanMoveMessagesOutOfChannel)?
             || self.viewer.may_administer(self.from)?)
-    }
-
-    fn is_held(&self, permission: RealmGroup) -> ApiResult<bool> {
-        is_held(self.connection, self.caller, self.viewer.membership()?, permission)
-    }
-
-    fn has_permission(&self, stream: &StreamRow, setting: StreamSetting) -> ApiResult<bool> {
-        self.viewer.has_permission(stream, setting)
     }
 }
 
 /// The caller's time limits. Administrators and moderators have none.
-fn limits(connection: &Connection, caller: &Caller) -> ApiResult<TimeLimits> {
-    if caller.role.is_moderator() {
+fn limits(ctx: Ctx<'_>) -> ApiResult<TimeLimits> {
+    if ctx.caller.role.is_moderator() {
         return Ok(TimeLimits::default());
     }
     Ok(TimeLimits {
-        within_stream: realm::settings::MOVE_MESSAGES_WITHIN_STREAM_LIMIT_SECONDS.get(connection)?,
-        between_streams: realm::settings::MOVE_MESSAGES_BETWEEN_STREAMS_LIMIT_SECONDS.get(connection)?,
+        within_stream: realm::settings::MOVE_MESSAGES_WITHIN_STREAM_LIMIT_SECONDS.get(&ctx)?,
+        between_streams: realm::settings::MOVE_MESSAGES_BETWEEN_STREAMS_LIMIT_SECONDS.get(&ctx)?,
     })
 }
