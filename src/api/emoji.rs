@@ -2,13 +2,13 @@
 
 use crate::api::resource::{Resource, State, StatePart, StateRequest};
 use crate::auth::Ctx;
+use crate::domain::access::channels::Viewer;
+use crate::domain::access::permissions::require;
 use crate::domain::audit::{Action, Entry, Subject};
 use crate::domain::emoji::RealmEmoji;
 use crate::domain::emoji::events::{EmojiRecord, all_records, emit_changed};
 use crate::domain::emoji::image::EmojiImage;
-use crate::domain::groups::membership::Membership;
 use crate::domain::groups::permission::RealmGroup;
-use crate::domain::groups::realm_settings::is_held;
 use crate::domain::images::upload;
 use crate::domain::images::upload::BODY_LIMIT;
 use crate::domain::limits::{Accounts, MAX_EMOJI_NAME_LENGTH, MAX_EMOJI_OF_AUTHOR, organization};
@@ -125,10 +125,7 @@ fn checked_name(text: &str) -> ApiResult<String> {
 
 /// Checks that the caller may add emoji, and one of this name.
 fn check_add(ctx: Ctx<'_>, name: &str) -> ApiResult<()> {
-    let membership = Membership::of(&ctx, ctx.caller.user_id, ctx.now)?;
-    if !is_held(&ctx, ctx.caller, &membership, RealmGroup::CanAddCustomEmoji)? {
-        return Err(ApiError::insufficient_permission());
-    }
+    require(&Viewer::new(ctx), RealmGroup::CanAddCustomEmoji)?;
     if emoji::active_by_name(&ctx, name)?.is_some() {
         return Err(ApiError::bad_request("A custom emoji with this name already exists."));
     }

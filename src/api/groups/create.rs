@@ -2,18 +2,19 @@
 
 use crate::api::groups::members;
 use crate::api::setting_params::PermissionParams;
+use crate::domain::access::channels::Viewer;
+use crate::domain::access::permissions::require;
 use crate::domain::audit::{Action, Entry};
 use crate::domain::groups;
+use crate::domain::groups::GroupRow;
 use crate::domain::groups::events::{GroupAdded, SubgroupsChanged};
-use crate::domain::groups::membership::Membership;
 use crate::domain::groups::permission::RealmGroup;
 use crate::domain::groups::permission::{DefaultGroup, UserGroupSetting};
 use crate::domain::groups::setting::{DirectGroup, GroupSetting, Owner};
-use crate::domain::groups::{GroupRow, realm_settings};
 use crate::domain::limits::{Accounts, MAX_GROUP_DESCRIPTION_LENGTH, MAX_GROUPS_OF_CREATOR, organization};
 use crate::domain::realm::user_ids::everyone;
 use crate::http::params::BoundedText;
-use crate::http::{ApiError, ApiResult, Caller, Params2, Reply, User};
+use crate::http::{ApiResult, Caller, Params2, Reply, User};
 use crate::store::Tx;
 use crate::types::{GroupId, UserId};
 use serde::{Deserialize, Serialize};
@@ -61,10 +62,7 @@ pub fn create(
 ) -> ApiResult<Reply<CreatedGroup>> {
     let caller: &Caller = caller;
     caller.check_is_member()?;
-    let membership = Membership::of(tx, caller.user_id, tx.now())?;
-    if !realm_settings::is_held(tx, caller, &membership, RealmGroup::CanCreateGroups)? {
-        return Err(ApiError::insufficient_permission());
-    }
+    require(&Viewer::new(tx.ctx(caller)), RealmGroup::CanCreateGroups)?;
     if !caller.role.is_administrator() {
         let statement =
             "SELECT count(*) FROM user_group WHERE creator_id IN (SELECT value FROM json_each(?1))";

@@ -2,9 +2,9 @@
 
 use crate::api::realm::policies;
 use crate::api::resource::{State, StateRequest};
-use crate::domain::groups::membership::Membership;
+use crate::domain::access::channels::Viewer;
+use crate::domain::access::permissions::is_held;
 use crate::domain::groups::permission::RealmGroup;
-use crate::domain::groups::realm_settings::is_held;
 use crate::domain::groups::setting::Owner;
 use crate::domain::images::realm::RealmImage;
 use crate::domain::realm::bot_domain;
@@ -157,8 +157,8 @@ struct OwnPermissions {
 
 /// State part `realm_user`: the caller's permissions in the organization.
 pub fn own_permissions(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
-    let membership = Membership::of(request.connection, request.caller.user_id, request.now)?;
-    let may = |permission| is_held(request.connection, request.caller, &membership, permission);
+    let viewer = Viewer::new(request.ctx());
+    let may = |permission| is_held(&viewer, permission);
     let public = may(RealmGroup::CanCreatePublicChannel)?;
     let private = may(RealmGroup::CanCreatePrivateChannel)?;
     let web_public = realm::settings::ENABLE_SPECTATOR_ACCESS.get(request.connection)?

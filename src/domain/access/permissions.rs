@@ -1,4 +1,4 @@
-//! Permissions of the organization that are about channels.
+//! Permissions of the caller in the organization and in its channels.
 
 use crate::auth::Caller;
 use crate::domain::access::channels::Viewer;

@@ -3,9 +3,9 @@
 
 use crate::auth::Ctx;
 use crate::domain::access::channels::Viewer;
+use crate::domain::access::permissions::is_held;
 use crate::domain::groups::permission::RealmGroup;
 use crate::domain::groups::permission::UserGroupSetting;
-use crate::domain::groups::realm_settings::is_held;
 use crate::domain::groups::setting::{Owner, group_of};
 use crate::domain::groups::system::SystemGroup;
 use crate::domain::limits::MAX_MENTIONED_GROUPS;
@@ -30,8 +30,7 @@ pub fn check(
 ) -> ApiResult<Option<Vec<UserId>>> {
     let mut participants = None;
     let viewer = Viewer::new(ctx);
-    let may_mention_many =
-        || is_held(&ctx, ctx.caller, viewer.membership()?, RealmGroup::CanMentionManyUsers);
+    let may_mention_many = || is_held(&viewer, RealmGroup::CanMentionManyUsers);
     if let Some((stream_id, topic)) = topic {
         if rendered.mentions_stream_wildcard
             && rows::channel::subscribers(&ctx, stream_id)?.len() > MAX_FOR_EVERYONE as u64
