@@ -5,7 +5,7 @@
 //! A channel that the caller cannot see is not found: [`find_for_content`] and [`find_for_metadata`] refuse it in the
 //! words for a channel that does not exist.
 
-use crate::auth::{Caller, Ctx};
+use crate::auth::Ctx;
 use crate::domain::access::user_set::UserSet;
 use crate::domain::access::visitors;
 use crate::domain::groups::membership::Membership;
@@ -14,7 +14,6 @@ use crate::domain::rows;
 use crate::domain::rows::channel::StreamRow;
 use crate::error::{ApiError, ApiResult};
 use crate::types::StreamId;
-use rusqlite::Connection;
 use std::cell::OnceCell;
 
 /// A channel whose messages the caller may read.
@@ -36,21 +35,6 @@ pub fn has_content_access(ctx: Ctx<'_>, stream: &StreamRow) -> ApiResult<bool> {
 /// True if the caller may see the channel and its settings.
 pub fn has_metadata_access(ctx: Ctx<'_>, stream: &StreamRow) -> ApiResult<bool> {
     Viewer::new(ctx).can_see(stream)
-}
-
-/// True if the caller has a permission in a channel. A guest never has one that may not be given to everyone, even
-/// through a group.
-pub fn has_permission(
-    connection: &Connection,
-    caller: &Caller,
-    membership: &Membership,
-    stream_id: StreamId,
-    setting: StreamSetting,
-) -> ApiResult<bool> {
-    if caller.is_guest() && !setting.permission().allow_everyone_group {
-        return Ok(false);
-    }
-    Ok(membership.contains(setting.group_of(connection, stream_id)?))
 }
 
 /// 400 `STREAM_DOES_NOT_EXIST` for a channel named by id.
@@ -140,9 +124,13 @@ impl<'a> Viewer<'a> {
         Ok(self.membership.get_or_init(|| membership))
     }
 
-    /// True if the viewer has a permission in a channel.
+    /// True if the viewer has a permission in a channel. A guest never has one that may not be given to everyone, even
+    /// through a group.
     pub fn has_permission(&self, stream: &StreamRow, setting: StreamSetting) -> ApiResult<bool> {
-        has_permission(&self.ctx, self.ctx.caller, self.membership()?, stream.stream_id, setting)
+        if self.ctx.caller.is_guest() && !setting.permission().allow_everyone_group {
+            return Ok(false);
+        }
+        Ok(self.membership()?.contains(setting.group_of(&self.ctx, stream.stream_id)?))
     }
 
     /// True if the viewer can read messages of a channel.
