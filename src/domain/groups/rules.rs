@@ -1,6 +1,6 @@
 //! Permissions to change groups, and rules for their names.
 
-use crate::auth::{Caller, Ctx};
+use crate::auth::Ctx;
 use crate::domain::groups::membership::Membership;
 use crate::domain::groups::permission::RealmGroup;
 use crate::domain::groups::permission::UserGroupSetting;
@@ -72,16 +72,14 @@ pub fn find_active(connection: &Connection, group: GroupId) -> ApiResult<GroupRo
 
 /// Permissions of a user on groups. Their memberships are loaded once.
 pub struct Manager<'a> {
-    connection: &'a Connection,
-    caller: &'a Caller,
+    ctx: Ctx<'a>,
     membership: Membership,
 }
 
 impl<'a> Manager<'a> {
-    /// The caller, at a time in UNIX seconds.
+    /// The caller of a context.
     pub fn new(ctx: Ctx<'a>) -> ApiResult<Self> {
-        let membership = Membership::of(&ctx, ctx.caller.user_id, ctx.now)?;
-        Ok(Self { connection: ctx.connection, caller: ctx.caller, membership })
+        Ok(Self { ctx, membership: Membership::of(&ctx, ctx.caller.user_id, ctx.now)? })
     }
 
     /// Checks that the user has one of these permissions in a group. Users who may manage all groups, or this one, have
@@ -90,12 +88,8 @@ impl<'a> Manager<'a> {
         if group.is_system_group {
             return Err(ApiError::insufficient_permission());
         }
-        if realm_settings::is_held(
-            self.connection,
-            self.caller,
-            &self.membership,
-            RealmGroup::CanManageAllGroups,
-        )? {
+        let permission = RealmGroup::CanManageAllGroups;
+        if realm_settings::is_held(&self.ctx, self.ctx.caller, &self.membership, permission)? {
             return Ok(());
         }
         for setting in [UserGroupSetting::CanManage].iter().chain(settings) {
@@ -108,11 +102,11 @@ impl<'a> Manager<'a> {
 
     /// True if the user has a permission of a group. A guest does not have one that may not be given to everyone.
     fn has(&self, group: &GroupRow, setting: UserGroupSetting) -> ApiResult<bool> {
-        if self.caller.is_guest() && !setting.permission().allow_everyone_group {
+        if self.ctx.caller.is_guest() && !setting.permission().allow_everyone_group {
             return Ok(false);
         }
         let default = setting.default_group(group.is_system_group);
-        let holder = setting::group_of(self.connection, Owner::Group(group.id.0), setting.name(), default)?;
+        let holder = setting::group_of(&self.ctx, Owner::Group(group.id.0), setting.name(), default)?;
         Ok(self.membership.contains(holder))
     }
 }
