@@ -51,8 +51,6 @@ pub struct MessageAccess<'a> {
     pub connection: &'a Connection,
     /// The user whose access is computed.
     pub caller: &'a Caller,
-    /// UNIX seconds.
-    pub now: i64,
     /// The same user's access to channels.
     pub channels: Viewer<'a>,
     conversations: RefCell<HashMap<RecipientId, Rc<ConversationAccess>>>,
@@ -64,7 +62,6 @@ impl<'a> MessageAccess<'a> {
         Self {
             connection: ctx.connection,
             caller: ctx.caller,
-            now: ctx.now,
             channels: Viewer::new(ctx),
             conversations: RefCell::default(),
         }
@@ -72,7 +69,7 @@ impl<'a> MessageAccess<'a> {
 
     /// The snapshot as the user sees it.
     pub fn ctx(&self) -> Ctx<'a> {
-        Ctx::new(self.connection, self.caller, self.now)
+        self.channels.ctx
     }
 
     /// The user's access to a conversation.
