@@ -71,13 +71,11 @@ pub async fn submit(call: Call<Anyone>, form: PasswordForm) -> ApiResult<Reply> 
         return Ok(page);
     }
     let hash = passwords::hash_async(&app.pools, OnBehalfOf::Stranger, form.password.clone()).await?;
-    let (limiter, origin) = (Arc::clone(&app), info.origin.clone());
     let source = LoginSource { client: info.browser.clone().unwrap_or_default(), address: info.peer };
     let has_web = app.options.client_files != ClientFiles::Off;
-    let job_info = info.clone();
     let job = call.write(move |tx, _| {
         let Some(Reset { user, created_by }) = password::find_by_reset_key(tx, &form.key, tx.now())? else {
-            return Ok::<_, ApiError>((view::no_such_reset(&organization(tx, &job_info)?), None));
+            return Ok::<_, ApiError>((view::no_such_reset(&organization(tx, &info)?), None));
         };
         let by = if created_by == user.user_id {
             PasswordSetBy::LinkByMail
@@ -90,16 +88,16 @@ pub async fn submit(call: Call<Anyone>, form: PasswordForm) -> ApiResult<Reply> 
         }
         let session = if has_web { Some(logins::begin_session(tx, user.user_id, &source)?) } else { None };
         let page = view::password_set(
-            &organization(tx, &job_info)?,
+            &organization(tx, &info)?,
             &user.delivery_email,
             session.as_deref(),
-            &origin,
+            &info.origin,
         );
         Ok((page, Some(user)))
     });
     let (page, user) = job.await?;
     if let Some(user) = user {
-        limiter.rate_limiter.passwords.unlock(&user.delivery_email.to_lowercase());
+        app.rate_limiter.passwords.unlock(&user.delivery_email.to_lowercase());
     }
     Ok(page)
 }
