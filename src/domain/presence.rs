@@ -37,7 +37,7 @@ pub struct Times {
     /// When the user last used a client; `None` if never reported.
     pub last_active: Option<i64>,
     /// When a client of the user last reported.
-    pub last_connected: i64,
+    last_connected: i64,
 }
 
 impl Times {
