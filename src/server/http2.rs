@@ -126,6 +126,7 @@ where
         .keep_alive_timeout(PING_TIMEOUT)
         .serve_connection(io, service);
     let mut connection = pin!(connection);
+    let is_past = |end: Instant| end <= Instant::now();
     let mut closing = false;
     let mut linger_until = None;
     let mut check = pin!(sleep(FIRST_REQUEST));
@@ -147,16 +148,11 @@ where
             }
             () = &mut check => match streams.idle_until() {
                 // A first request may be on its way.
-                _ if !closing && linger_until.is_some_and(|end| end > Instant::now() && !streams.any_begun()) => {
+                _ if !closing && linger_until.is_some_and(|end| !is_past(end) && !streams.any_begun()) => {
                     check.set(sleep(LINGER_STEP));
                 }
-                _ if !closing && linger_until.is_some() => {
-                    closing = true;
-                    connection.as_mut().graceful_shutdown();
-                    check.set(sleep(CLOSING));
-                }
                 Some(_) if closing => return,
-                Some(end) if end <= Instant::now() => {
+                idle_until if !closing && (linger_until.is_some() || idle_until.is_some_and(is_past)) => {
                     closing = true;
                     connection.as_mut().graceful_shutdown();
                     check.set(sleep(CLOSING));
