@@ -106,9 +106,11 @@ fn between_channels(
         let flagged = messages::users_with_any_flag(tx, mv.ids.iter().copied())?;
         delete_flags(tx, mv.id_set(), flagged & &lose_access)?;
     }
-    let deleted = Audience::set(lose_access.clone());
+    let losing = |with_public_queues: bool| {
+        let audience = Audience::set(lose_access.clone());
+        if with_public_queues { audience.and_public_queues() } else { audience }
+    };
     let leaves_public = notified.is_also_public() && !mv.to.is_public();
-    let deleted = if leaves_public { deleted.and_public_queues() } else { deleted };
     // Queues of all public channels lose the messages, but not those of users who can read the new channel.
     let remaining = if leaves_public {
         let others = user_ids::active_ids(tx)? - subscribers.bitmap();
@@ -117,11 +119,10 @@ fn between_channels(
         RoaringBitmap::new()
     };
     // Queues of all public channels may keep events about the messages if others of their users can read them.
-    let hidden = Audience::set(lose_access.clone());
     let has_keepers = !remaining.is_subset(notified.bitmap());
-    let hidden = if leaves_public && !has_keepers { hidden.and_public_queues() } else { hidden };
-    tx.withdraw_events_from(&mv.ids, &hidden)?;
+    tx.withdraw_events_from(&mv.ids, &losing(leaves_public && !has_keepers))?;
     let keeper_ids = leaves_public.then(|| remaining.iter().map(UserId::from).collect::<Vec<_>>());
+    let deleted = losing(leaves_public);
     for (ids, audience) in by_known_messages(&mv.from, &mv.ids, &receivers.before, deleted) {
         let place = Some((mv.from.stream_id, mv.old_topic.as_str()));
         for event in MessagesDeleted::events(&ids, place, keeper_ids.clone()) {
