@@ -89,8 +89,8 @@ enum Outcome {
     Reply(BotReply, Answer),
     /// Failed permanently.
     Failed(Report),
-    /// Failed, to be retried later.
-    Later(Failure),
+    /// Failed, to be retried after these seconds.
+    Later(i64),
 }
 
 /// Posts one message. Returns only errors of the database.
@@ -114,49 +114,39 @@ async fn deliver(app: &App, row: QueuedRow) -> ApiResult<()> {
         None => Outcome::Failed(Report::no_direct_messages()),
         Some(payload) => {
             let answer = post::post(&prepared.service.base_url, payload, &app.options).await;
-            outcome_of(prepared.service.interface, answer)
+            outcome_of(prepared.service.interface, row.failed_tries, answer)
         }
     };
-    let report = match outcome {
-        Outcome::Quiet => None,
+    match outcome {
+        Outcome::Quiet => {
+            let done = move |tx: &mut Tx<'_>| -> ApiResult<()> {
+                webhook_queue::remove(tx, row.id)?;
+                Ok(bots::clear_owner_notice(tx, row.bot_id)?)
+            };
+            app.writer.run(done).await
+        }
         Outcome::Reply(reply, answer) => match send_reply(app, &row, &prepared, reply).await {
-            Ok(()) => return Ok(()),
-            Err(error) if error.is_transient() => return Err(error),
-            Err(error) => Some(Report::refused(error.msg(), &answer)),
-        },
-        Outcome::Failed(report) => Some(report),
-        Outcome::Later(failure) => {
-            match PAUSES.get(usize::try_from(row.failed_tries).unwrap_or(usize::MAX)) {
-                Some(pause) => {
-                    let next_try = app.clock.seconds() + pause;
-                    return app
-                        .writer
-                        .run(move |tx| Ok(webhook_queue::postpone(tx, row.id, next_try)?))
-                        .await;
-                }
-                None => Some(Report::unavailable(failure)),
+            Err(error) if !error.is_transient() => {
+                let report = Report::refused(error.msg(), &answer);
+                fail(app, row, prepared, report).await
             }
+            sent => sent,
+        },
+        Outcome::Failed(report) => fail(app, row, prepared, report).await,
+        Outcome::Later(pause) => {
+            let next_try = app.clock.seconds() + pause;
+            app.writer.run(move |tx| Ok(webhook_queue::postpone(tx, row.id, next_try)?)).await
         }
-    };
-    match report {
-        None => {
-            app.writer
-                .run(move |tx| {
-                    webhook_queue::remove(tx, row.id)?;
-                    Ok(bots::clear_owner_notice(tx, row.bot_id)?)
-                })
-                .await
-        }
-        Some(report) => fail(app, row, prepared, report).await,
     }
 }
 
-fn outcome_of(interface: i64, answer: Result<Answer, Failure>) -> Outcome {
-    match answer {
-        Err(failure @ (Failure::TimedOut | Failure::NotConnected)) => Outcome::Later(failure),
-        Err(failure) => Outcome::Failed(Report::unavailable(failure)),
-        Ok(answer) if !(200..300).contains(&answer.status) => Outcome::Failed(Report::status(&answer)),
-        Ok(answer) => match payload::reply(interface, &answer) {
+fn outcome_of(interface: i64, failed_tries: i64, answer: Result<Answer, Failure>) -> Outcome {
+    let pause = PAUSES.get(usize::try_from(failed_tries).unwrap_or(usize::MAX));
+    match (answer, pause) {
+        (Err(Failure::TimedOut | Failure::NotConnected), Some(pause)) => Outcome::Later(*pause),
+        (Err(failure), _) => Outcome::Failed(Report::unavailable(failure)),
+        (Ok(answer), _) if !(200..300).contains(&answer.status) => Outcome::Failed(Report::status(&answer)),
+        (Ok(answer), _) => match payload::reply(interface, &answer) {
             Ok(None) => Outcome::Quiet,
             Ok(Some(reply)) => Outcome::Reply(reply, answer),
             Err(msg) => Outcome::Failed(Report::refused(&msg, &answer)),
