@@ -230,13 +230,13 @@ fn prepare(
     let read = &row.shown_ids & &outdated;
     let deadline = row.queued + LIFETIME;
     let unsent = &row.message_ids - &row.shown_ids;
-    let (payload, added, refused, deadline) = match first {
+    let (mut value, added, refused, deadline) = match first {
         _ if !read.is_empty() => {
             (remove_payload(&organization, &read), RoaringBitmap::new(), RoaringBitmap::new(), None)
         }
         Some((id, notified)) if now < deadline => {
-            let payload = message_payload(ctx, &organization, &notified)?;
-            (payload, RoaringBitmap::from_iter([id]), unsent, Some(deadline))
+            let value = message_payload(ctx, &organization, &notified)?;
+            (value, RoaringBitmap::from_iter([id]), unsent, Some(deadline))
         }
         _ => return Ok(Some(Step::Nothing(outdated | unsent))),
     };
@@ -244,18 +244,15 @@ fn prepare(
         let devices = devices.iter().filter(|device| device.kind == kind);
         devices.map(|device| device.token.as_str()).collect()
     };
-    let mut value = payload;
     value["android_devices"] = tokens(DeviceKind::Fcm).into();
     value["apple_devices"] = tokens(DeviceKind::Apns).into();
-    let identity = Identity::of(connection, user_id)?;
-    let failed_tries = row.failed_tries;
     Ok(Some(Step::Send(Box::new(Sending {
-        identity,
+        identity: Identity::of(connection, user_id)?,
         value,
         added,
         outdated,
         refused,
-        failed_tries,
+        failed_tries: row.failed_tries,
         deadline,
     }))))
 }
