@@ -241,15 +241,7 @@ impl Hub {
         queue.last_seen = now;
         queue.waiter = None;
         if let Some(last) = last_event_id {
-            if queue.pruned.is_some_and(|pruned| last < pruned) {
-                return Err(QueueError::Pruned(last));
-            }
-            // A number before the queue's start (clients of older servers begin with -1) acknowledges nothing.
-            if last > queue.acknowledged {
-                queue.acknowledged = last;
-                queue.is_answered = false;
-                queue.pruned = Some(last);
-            }
+            queue.acknowledge(last)?;
         }
         let after = queue.acknowledged;
         let mut result = PollResult {

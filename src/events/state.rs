@@ -3,6 +3,7 @@
 use super::buffer::{BufferedEvent, EventBuffer};
 use super::needs::{Need, Needs};
 use super::pending::CommittedEvent;
+use super::poll::QueueError;
 use super::{DEFAULT_IDLE_SECONDS, QueueId, Registration};
 use crate::types::{EventId, UserId};
 use roaring::RoaringBitmap;
@@ -213,6 +214,20 @@ impl Queue {
             waiter: None,
             last_seen: now,
         }
+    }
+
+    /// Records that the client has all events up to one. Fails if the client has acknowledged a later one before.
+    pub fn acknowledge(&mut self, last: EventId) -> Result<(), QueueError> {
+        if self.pruned.is_some_and(|pruned| last < pruned) {
+            return Err(QueueError::Pruned(last));
+        }
+        // A number before the queue's start (clients of older servers begin with -1) acknowledges nothing.
+        if last > self.acknowledged {
+            self.acknowledged = last;
+            self.is_answered = false;
+            self.pruned = Some(last);
+        }
+        Ok(())
     }
 
     pub fn is_waiting(&self) -> bool {
