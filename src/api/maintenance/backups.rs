@@ -68,47 +68,63 @@ pub async fn run_due(app: Arc<App>) -> ApiResult<Option<i64>> {
     app.backups.update(|status| status.running_since = None);
     match made? {
         Ok((record, difference)) => {
-            tracing::info!(
-                name = record.name,
-                bytes = record.bytes,
-                milliseconds = record.milliseconds,
-                "a backup was made"
-            );
-            if let Some(difference) = &difference {
-                tracing::warn!(difference, "a restore refuses the backup: correct the schema with SQLite");
-            }
-            app.backups.update(|status| {
-                status.last_success = Some(record.clone());
-                status.failure = None;
-                status.next_due = Some(now + options.every);
-            });
-            // One that took two periods is late already, and the next one follows at once.
-            let is_late = app.is_backup_overdue();
-            let note = move |tx: &mut Tx<'_>| {
-                backups::record(tx, &record)?;
-                match difference {
-                    _ if is_late => Ok(()),
-                    Some(difference) => operation::backup_refused(tx, &difference),
-                    None => operation::backup_succeeded(tx),
-                }
-            };
-            app.writer.run(note).await?;
-            Ok(Some(now + options.every))
+            let next = now + options.every;
+            note_success(&app, record, difference, next).await?;
+            Ok(Some(next))
         }
         Err(BackupError::Interrupted) => Ok(None),
         Err(error) => {
-            tracing::warn!(%error, "the backup failed and will be tried again");
-            let error = error.to_string();
             let next = now + options.every.min(RETRY_DELAY);
-            app.backups.update(|status| {
-                status.failure = Some(BackupFailure { time: now, error: error.clone() });
-                status.failures += 1;
-                status.next_due = Some(next);
-            });
-            app.writer.run(move |tx| operation::backup_failed(tx, &error)).await?;
+            note_failure(&app, error.to_string(), now, next).await?;
             Ok(Some(next))
         }
     }
+}
+
+/// Records a backup, with the reason for which a restore refuses it, if there is one. `next` is when the next one is due, in UNIX
+/// seconds.
+async fn note_success(
+    app: &App,
+    record: BackupRecord,
+    difference: Option<String>,
+    next: i64,
+) -> ApiResult<()> {
+    tracing::info!(
+        name = record.name,
+        bytes = record.bytes,
+        milliseconds = record.milliseconds,
+        "a backup was made"
+    );
+    if let Some(difference) = &difference {
+        tracing::warn!(difference, "a restore refuses the backup: correct the schema with SQLite");
+    }
+    app.backups.update(|status| {
+        status.last_success = Some(record.clone());
+        status.failure = None;
+        status.next_due = Some(next);
+    });
+    // One that took two periods is late already, and the next one follows at once.
+    let is_late = app.is_backup_overdue();
+    let note = move |tx: &mut Tx<'_>| {
+        backups::record(tx, &record)?;
+        match difference {
+            _ if is_late => Ok(()),
+            Some(difference) => operation::backup_refused(tx, &difference),
+            None => operation::backup_succeeded(tx),
+        }
+    };
+    app.writer.run(note).await
+}
+
+/// Records the failure of a backup. Both times are in UNIX seconds.
+async fn note_failure(app: &App, error: String, now: i64, next: i64) -> ApiResult<()> {
+    tracing::warn!(%error, "the backup failed and will be tried again");
+    app.backups.update(|status| {
+        status.failure = Some(BackupFailure { time: now, error: error.clone() });
+        status.failures += 1;
+        status.next_due = Some(next);
+    });
+    app.writer.run(move |tx| operation::backup_failed(tx, &error)).await
 }
 
 /// Warns the owners if backups are late although none failed, because one hangs. Returns when to look again, in UNIX seconds.
@@ -142,7 +158,7 @@ fn read_list(path: &Path) -> Vec<BackupRecord> {
     })
 }
 
-/// Makes a backup, and removes those that are not kept. Returns also why a restore refuses it. Blocks.
+/// Makes a backup, and removes those that are not kept. Returns also why a restore refuses it, if it does. Blocks.
 fn make(
     database: &Path,
     stop: Arc<AtomicBool>,
