@@ -66,10 +66,10 @@ fn load(
              (SELECT value FROM user_setting WHERE user_id = ?1 AND property = ?5)",
     )?;
     let parameters = (user.user_id, stream_id, topic.key(), follow.name(), unmute.name());
-    let (now, is_muted, stored_follow, stored_unmute): (_, bool, _, _) =
+    let (current, is_muted, stored_follow, stored_unmute): (_, bool, _, _) =
         statement.query_row(parameters, |row| row.try_into())?;
     let unmute = is_muted.then(|| unmute.parse(stored_unmute)).transpose()?;
-    Ok(Some((now, AutoFollowSettings { follow: follow.parse(stored_follow)?, unmute })))
+    Ok(Some((current, AutoFollowSettings { follow: follow.parse(stored_follow)?, unmute })))
 }
 
 /// Updates a user's policy for a topic after they sent a message to it. Returns the new policy if it changed. `begins`
@@ -81,28 +81,28 @@ pub fn after_send(
     topic: &Topic,
     begins: impl FnOnce(&Tx<'_>) -> ApiResult<bool>,
 ) -> ApiResult<Option<VisibilityPolicy>> {
-    let Some((now, settings)) = load(tx, user, stream_id, topic)? else { return Ok(None) };
+    let Some((current, settings)) = load(tx, user, stream_id, topic)? else { return Ok(None) };
     let user_id = user.user_id;
     let mut wanted = settings.policy(&[trigger::PARTICIPATION, trigger::SEND]);
     let by_beginning = settings.policy(&[trigger::INITIATION]);
     // Sending the first message does not override a policy that the user set.
-    if now == VisibilityPolicy::Inherit
+    if current == VisibilityPolicy::Inherit
         && by_beginning != VisibilityPolicy::Inherit
         && wanted != VisibilityPolicy::Followed
         && begins(tx)?
     {
         wanted = by_beginning;
     }
-    raise(tx, user_id, stream_id, topic, now, wanted)
+    raise(tx, user_id, stream_id, topic, current, wanted)
 }
 
 /// Updates the policy of the sender of a message that became the first of a topic by a move: the sender counts as the
 /// one who started the topic (release 11.0). A policy that the user set does not change.
 pub fn after_split(tx: &mut Tx<'_>, user_id: UserId, stream_id: StreamId, topic: &Topic) -> ApiResult<()> {
     let Some(user) = rows::user::by_id(tx, user_id)? else { return Ok(()) };
-    let Some((now, settings)) = load(tx, &user, stream_id, topic)? else { return Ok(()) };
-    if now == VisibilityPolicy::Inherit {
-        raise(tx, user_id, stream_id, topic, now, settings.policy(&[trigger::INITIATION]))?;
+    let Some((current, settings)) = load(tx, &user, stream_id, topic)? else { return Ok(()) };
+    if current == VisibilityPolicy::Inherit {
+        raise(tx, user_id, stream_id, topic, current, settings.policy(&[trigger::INITIATION]))?;
     }
     Ok(())
 }
@@ -115,8 +115,8 @@ pub fn after_participation(
     topic: &Topic,
 ) -> ApiResult<()> {
     let Some(user) = rows::user::by_id(tx, user_id)? else { return Ok(()) };
-    let Some((now, settings)) = load(tx, &user, stream_id, topic)? else { return Ok(()) };
-    raise(tx, user_id, stream_id, topic, now, settings.policy(&[trigger::PARTICIPATION])).map(|_| ())
+    let Some((current, settings)) = load(tx, &user, stream_id, topic)? else { return Ok(()) };
+    raise(tx, user_id, stream_id, topic, current, settings.policy(&[trigger::PARTICIPATION])).map(|_| ())
 }
 
 /// Lets users follow a topic in which they were mentioned personally or through a group. Muted topics stay muted. If they are
@@ -133,14 +133,14 @@ pub fn after_mention(
         tx.then(move |tx| after_mention(tx, &others, stream_id, &topic));
     }
     for user_id in first {
-        let now = sql::policy(tx, *user_id, stream_id, &topic.key())?;
-        if now == VisibilityPolicy::Muted
+        let current = sql::policy(tx, *user_id, stream_id, &topic.key())?;
+        if current == VisibilityPolicy::Muted
             || rows::user::by_id(tx, *user_id)?.is_none_or(|user| user.is_bot())
             || !user_settings::AUTOMATICALLY_FOLLOW_TOPICS_WHERE_MENTIONED.get(tx, *user_id)?
         {
             continue;
         }
-        raise(tx, *user_id, stream_id, topic, now, VisibilityPolicy::Followed)?;
+        raise(tx, *user_id, stream_id, topic, current, VisibilityPolicy::Followed)?;
     }
     Ok(())
 }
@@ -151,16 +151,16 @@ fn raise(
     user_id: UserId,
     stream_id: StreamId,
     topic: &Topic,
-    now: VisibilityPolicy,
+    current: VisibilityPolicy,
     wanted: VisibilityPolicy,
 ) -> ApiResult<Option<VisibilityPolicy>> {
-    if wanted == VisibilityPolicy::Inherit || wanted == now || now == VisibilityPolicy::Followed {
+    if wanted == VisibilityPolicy::Inherit || wanted == current || current == VisibilityPolicy::Followed {
         return Ok(None);
     }
     let limit = MAX_USER_TOPICS_BY_THEMSELVES;
-    if now == VisibilityPolicy::Inherit && rules::check_room(tx, user_id, limit).is_err() {
+    if current == VisibilityPolicy::Inherit && rules::check_room(tx, user_id, limit).is_err() {
         return Ok(None);
     }
-    rules::change(tx, user_id, stream_id, topic, now, wanted)?;
+    rules::change(tx, user_id, stream_id, topic, current, wanted)?;
     Ok(Some(wanted))
 }
