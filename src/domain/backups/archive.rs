@@ -16,6 +16,9 @@ const AGE: &[u8] = b"age-encryption.org/";
 const ARMORED_AGE: &[u8] = b"-----BEGIN AGE";
 pub(super) const SQLITE: &[u8] = b"SQLite format 3\0";
 
+/// Bytes that are read, written and hashed at once.
+pub(super) const PIECE: usize = 1 << 20;
+
 /// The public keys that a backup is encrypted to. Without one it is not encrypted.
 #[derive(Clone, Default)]
 pub struct Recipients(Vec<x25519::Recipient>);
@@ -167,6 +170,21 @@ pub(super) fn read<'r>(
         "it is neither a backup of teamchat nor an SQLite file"
     };
     Err(BackupError::damaged(path, why))
+}
+
+/// Reads to the end, and calls `take` with each piece. `unread` makes the error of a read that fails.
+pub(super) fn read_pieces(
+    mut input: impl Read,
+    unread: impl Fn(std::io::Error) -> BackupError,
+    mut take: impl FnMut(&[u8]) -> Result<(), BackupError>,
+) -> Result<(), BackupError> {
+    let mut piece = vec![0; PIECE];
+    loop {
+        match input.read(&mut piece).map_err(&unread)? {
+            0 => return Ok(()),
+            read => take(&piece[..read])?,
+        }
+    }
 }
 
 /// The refusal of a backup that the program `age` has encrypted in a way that this one does not read.

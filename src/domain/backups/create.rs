@@ -1,6 +1,6 @@
 //! Making a backup: a copy of one snapshot, checked, compressed, and read back.
 
-use crate::domain::backups::archive::{self, ArchiveWriter, Identities, Recipients};
+use crate::domain::backups::archive::{self, ArchiveWriter, Identities, PIECE, Recipients, read_pieces};
 use crate::domain::backups::scratch::Scratch;
 use crate::domain::backups::{BackupError, Contents, Progress, Stage};
 use crate::store::{Database, beside, free_space, sync_folder};
@@ -11,9 +11,6 @@ use std::fs::File;
 use std::io::{BufReader, BufWriter, Read, Seek, Write};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-
-/// Bytes that are read, written and hashed at once.
-const PIECE: usize = 1 << 20;
 
 /// Pieces after which what was written goes to the disk, so that no other work waits for all of it at once.
 const PIECES_PER_SYNC: u64 = 8;
@@ -155,28 +152,23 @@ fn write_archive(
     let failed = |error: std::io::Error| BackupError::file(name, error);
     let unread = |error: std::io::Error| BackupError::file(copy.path(), error);
     let length = contents.database_bytes;
-    let mut input = File::open(copy.path()).map_err(unread)?;
+    let input = File::open(copy.path()).map_err(unread)?;
     let hashed = Hashing::new(BufWriter::with_capacity(PIECE, out));
     let mut archive = ArchiveWriter::new(hashed, recipients, length).map_err(failed)?;
     let mut hash = Sha256::new();
-    let mut piece = vec![0; PIECE];
     let (mut done, mut pieces) = (0, 0);
-    loop {
-        let read = input.read(&mut piece).map_err(unread)?;
-        if read == 0 {
-            break;
-        }
-        hash.update(&piece[..read]);
-        archive.write_all(&piece[..read]).map_err(failed)?;
-        done += read as u64;
+    read_pieces(input, unread, |piece| {
+        hash.update(piece);
+        archive.write_all(piece).map_err(failed)?;
+        done += piece.len() as u64;
         pieces += 1;
         if pieces % PIECES_PER_SYNC == 0
             && let Some(file) = &sync
         {
             file.sync_data().map_err(failed)?;
         }
-        progress.report(Stage::Archive, done, length)?;
-    }
+        progress.report(Stage::Archive, done, length)
+    })?;
     let mut hashed = archive.finish().map_err(failed)?;
     hashed.flush().map_err(failed)?;
     let (_, sha256, bytes) = hashed.finish();
@@ -196,23 +188,18 @@ fn verify(
     let mut input = Hashing::new(std::io::sink());
     let raw = BufReader::with_capacity(PIECE, Tee { file, to: &mut input });
     let mut content = Sha256::new();
-    let mut piece = vec![0; PIECE];
-    let (total, mut reader): (u64, Box<dyn Read + '_>) = if is_readable {
+    let (total, reader): (u64, Box<dyn Read + '_>) = if is_readable {
         (written.length, archive::read(raw, name, &Identities::default())?)
     } else {
         (written.bytes, Box::new(raw))
     };
     let mut done = 0;
-    loop {
-        let read = reader.read(&mut piece).map_err(|error| BackupError::damaged(name, error))?;
-        if read == 0 {
-            break;
-        }
-        content.update(&piece[..read]);
-        done += read as u64;
-        progress.report(Stage::Verify, done, total)?;
-    }
-    drop(reader);
+    let unread = |error: std::io::Error| BackupError::damaged(name, error);
+    read_pieces(reader, unread, |piece| {
+        content.update(piece);
+        done += piece.len() as u64;
+        progress.report(Stage::Verify, done, total)
+    })?;
     let content: [u8; 32] = content.finalize().into();
     let (_, sha256, _) = input.finish();
     let expected = if is_readable { written.content } else { written.sha256 };

@@ -2,7 +2,7 @@
 
 use crate::domain::audit;
 use crate::domain::audit::{Action, Entry, Subject};
-use crate::domain::backups::archive::{self, Identities, SQLITE};
+use crate::domain::backups::archive::{self, Identities, SQLITE, read_pieces};
 use crate::domain::backups::create::RESERVE;
 use crate::domain::backups::rotation::stamp;
 use crate::domain::backups::scratch::Scratch;
@@ -15,9 +15,6 @@ use std::fs::File;
 use std::io::{Read, Write};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-
-/// Bytes that are written at once.
-const PIECE: usize = 1 << 20;
 
 /// Tables that a restored file has empty: event queues, since clients know other events and have to register again, and
 /// notifications and emails that were waiting, which are outdated or were sent.
@@ -131,30 +128,27 @@ fn extract(
     total: u64,
     progress: &mut Progress<'_>,
 ) -> Result<(), BackupError> {
-    let mut reader = archive::read(input, name, identities)?;
+    let reader = archive::read(input, name, identities)?;
     let mut file = to.create()?;
-    let mut piece = vec![0; PIECE];
     let mut done = 0;
-    loop {
-        let read = reader.read(&mut piece).map_err(|error| BackupError::damaged(name, error))?;
-        if read == 0 {
-            break;
-        }
-        file.write_all(&piece[..read]).map_err(|error| BackupError::file(to.path(), error))?;
-        done += read as u64;
+    let unread = |error: std::io::Error| BackupError::damaged(name, error);
+    read_pieces(reader, unread, |piece| {
+        file.write_all(piece).map_err(|error| BackupError::file(to.path(), error))?;
+        done += piece.len() as u64;
         if let Some(free) = free()
             && free < done.min(RESERVE)
         {
             return Err(BackupError::Full { path: to.path().to_owned(), free: free >> 20 });
         }
-        progress.report(Stage::Archive, done.min(total), total)?;
-    }
+        progress.report(Stage::Archive, done.min(total), total)
+    })?;
     file.sync_all().map_err(|error| BackupError::file(to.path(), error))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::backups::archive::PIECE;
     use std::sync::Arc;
 
     #[test]
