@@ -95,10 +95,7 @@ pub fn accept(
         language,
     };
     let user = create_invited(tx, &invite, person, domain)?;
-    let session = match browser {
-        Some(source) => Some(logins::begin_session(tx, user.user_id, source)?),
-        None => None,
-    };
+    let session = browser.map(|source| logins::begin_session(tx, user.user_id, source)).transpose()?;
     Ok(AcceptResult::Joined(Joined {
         api_key: keys::mint(tx, user.user_id, CLIENT)?,
         session,

@@ -132,10 +132,8 @@ fn check(ctx: Ctx<'_>, params: &EditParams) -> ApiResult<Edit> {
     if params.topic.as_deref().is_some_and(resolves_empty_topic) {
         return Err(ApiError::bad_request("General chat cannot be marked as resolved"));
     }
-    let topic = match &params.topic {
-        Some(text) => Some(read_topic(text)?).filter(|topic| topic.as_str() != message.subject),
-        None => None,
-    };
+    let topic = params.topic.as_deref().map(read_topic).transpose()?;
+    let topic = topic.filter(|topic| topic.as_str() != message.subject);
     let here = stream.as_ref().map(|stream| stream.stream_id);
     let stream_id = params.stream_id.filter(|stream_id| Some(*stream_id) != here);
     // A topic or channel that stays the same does not count as requested.
@@ -149,10 +147,8 @@ fn check(ctx: Ctx<'_>, params: &EditParams) -> ApiResult<Edit> {
         let msg = "'prev_content_sha256' value does not match the expected value.";
         return Err(ApiError::new(400, "EXPECTATION_MISMATCH", msg));
     }
-    let content = match &params.content {
-        Some(text) => Some(content::normalize(text)?).filter(|content| *content != message.content),
-        None => None,
-    };
+    let content = params.content.as_deref().map(content::normalize).transpose()?;
+    let content = content.filter(|content| *content != message.content);
     let mv = match &stream {
         Some(stream) if topic.is_some() || stream_id.is_some() => {
             let target = MoveTarget { topic, stream_id, propagate_mode: params.propagate_mode };
@@ -188,10 +184,8 @@ fn apply(
     }
     let id = edit.message.id;
     let summaries = edit.mv.as_ref().map(|mv| load_summaries(tx, mv)).transpose()?;
-    let notified = match &edit.mv {
-        Some(mv) => Some(moves::apply(tx, caller, mv, content.map(|_| id))?),
-        None => None,
-    };
+    let skip_history_of = content.map(|_| id);
+    let notified = edit.mv.as_ref().map(|mv| moves::apply(tx, caller, mv, skip_history_of)).transpose()?;
     let detached = match content {
         Some((content, rendered)) => {
             content::store(tx, caller, (&edit.message, edit.mv.as_ref()), (content, rendered), participants)?
