@@ -107,7 +107,7 @@ impl Presence {
         LegacyStatus { client: LEGACY_CLIENT.into(), status: status.into(), timestamp, pushable }
     }
 
-    /// Returns the status of the legacy format and its time.
+    /// Returns the status of the legacy format and its time, in UNIX seconds.
     pub fn status(&self) -> (&'static str, i64) {
         let Times { last_active, last_connected } = self.times;
         match last_active {

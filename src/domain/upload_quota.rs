@@ -58,7 +58,7 @@ pub struct PersonUsage {
 }
 
 impl PersonUsage {
-    /// The share in use.
+    /// The share in use, in percent.
     pub fn percent(&self) -> i64 {
         percent(self.used, self.quota)
     }

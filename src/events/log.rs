@@ -310,7 +310,7 @@ pub fn events_of_messages(
         .collect()
 }
 
-/// The length of an event's payload; 0 if it is gone.
+/// The length of an event's payload in bytes; 0 if it is gone.
 pub fn length_of(connection: &Connection, id: EventId) -> rusqlite::Result<i64> {
     let length = connection
         .prepare_cached("SELECT octet_length(payload) FROM event WHERE id = ?1")?

@@ -142,7 +142,7 @@ impl Clock {
 }
 
 impl Adjustment {
-    /// The wall clock and the monotonic one.
+    /// The wall clock and the monotonic one, in milliseconds.
     fn now(&self) -> (i64, i64) {
         let machine = if self.is_frozen { (0, 0) } else { (machine_wall(), machine_monotonic()) };
         (machine.0 + self.wall, machine.1 + self.monotonic)
@@ -173,9 +173,9 @@ pub struct JumpDetector(Mutex<Seen>);
 /// The clock as it was seen.
 #[derive(Clone, Copy, Debug)]
 struct Seen {
-    /// The wall clock less the monotonic one.
+    /// The wall clock less the monotonic one, in milliseconds.
     offset: i64,
-    /// Until when the clock is not trusted, on the monotonic one.
+    /// Until when the clock is not trusted, in milliseconds of the monotonic one.
     distrusted_until: i64,
 }
 

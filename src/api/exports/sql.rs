@@ -96,7 +96,7 @@ pub fn next_requested(connection: &Connection) -> rusqlite::Result<Option<Export
         .optional()
 }
 
-/// The oldest archive, with the time when it was complete.
+/// The oldest archive, with the time when it was complete, in UNIX seconds.
 pub fn oldest_archive(connection: &Connection) -> rusqlite::Result<Option<(ExportRow, i64)>> {
     connection
         .prepare_cached(&format!(

@@ -127,7 +127,7 @@ pub fn ended_ids(connection: &Connection, user_id: UserId) -> rusqlite::Result<V
         .collect()
 }
 
-/// The users with ended phones that are due, with the subscriptions of their phones.
+/// The users with ended phones that are due, each after the id of the subscription of their phones.
 pub fn users_with_ended(connection: &Connection, now: i64) -> rusqlite::Result<Vec<(i64, UserId)>> {
     connection
         .prepare_cached(
@@ -139,7 +139,7 @@ pub fn users_with_ended(connection: &Connection, now: i64) -> rusqlite::Result<V
         .collect()
 }
 
-/// When the bouncer is asked next to forget a phone, if it is later than now.
+/// When the bouncer is asked next to forget a phone, in UNIX seconds; `None` if not after `now`.
 pub fn next_ended(connection: &Connection, now: i64) -> rusqlite::Result<Option<i64>> {
     connection
         .prepare_cached("SELECT min(next_try) FROM push_device WHERE api_key_id IS NULL AND next_try > ?1")?

@@ -161,7 +161,7 @@ pub fn due_notifications(
         .collect()
 }
 
-/// When notifications are due next, if any wait.
+/// When notifications are due next, in UNIX seconds; `None` if none wait.
 pub fn next_due(connection: &Connection, now: i64) -> rusqlite::Result<Option<i64>> {
     connection
         .prepare_cached(

@@ -38,8 +38,8 @@ pub fn check_is_enabled(connection: &Connection) -> ApiResult<()> {
     Err(ApiError::bad_request("Password authentication is disabled in this organization"))
 }
 
-/// Creates the secret part of a link with which a user sets a new password, and returns it with the time of its expiry.
-/// An earlier link of the user stops working.
+/// Creates the secret part of a link with which a user sets a new password. Returns it with the time of its expiry, in UNIX
+/// seconds. An earlier link of the user stops working.
 pub fn create_reset(tx: &Tx<'_>, caller: &Caller, user: &UserRow) -> ApiResult<(String, i64)> {
     check_may_reset(caller, user)?;
     check_is_enabled(tx)?;
@@ -94,8 +94,7 @@ pub fn create_links(tx: &mut Tx<'_>, for_all: bool, by_mail: bool) -> ApiResult<
     Ok(links)
 }
 
-/// Creates the secret part of a link that goes to the address of a user who forgot the password. An earlier link of the user stops
-/// working.
+/// The same as [`create_reset`] for a link that goes to the address of the user, which needs no permission.
 pub fn create_reset_by_mail(tx: &Tx<'_>, user: &UserRow) -> ApiResult<(String, i64)> {
     tx.audit(Entry::new(Action::PasswordLinkCreated, user.user_id))?;
     insert_reset(tx, user.user_id, user.user_id)

@@ -155,7 +155,7 @@ fn push_history(
     Ok(())
 }
 
-/// The last message before an id, with its time.
+/// The last message before an id, with its time in UNIX seconds.
 fn before(connection: &Connection, id: MessageId) -> Result<Option<(MessageId, i64)>> {
     Ok(connection
         .prepare_cached("SELECT id, timestamp FROM message WHERE id < ?1 ORDER BY id DESC LIMIT 1")?

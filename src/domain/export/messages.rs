@@ -62,9 +62,9 @@ pub struct Exported {
     pub ids: RoaringBitmap,
     /// The first message of each conversation.
     pub first_of: HashMap<RecipientId, MessageId>,
-    /// The newest message of the database, 0 if there is none, and its time in UNIX seconds.
+    /// The id of the newest message of the database; 0 if there is none.
     pub newest: i64,
-    /// The time of the newest message.
+    /// The time of the newest message, in UNIX seconds.
     pub newest_time: i64,
     /// The numbers of rows.
     pub counts: Counts,

@@ -263,7 +263,7 @@ pub fn set_unclaimed_since(connection: &Connection, id: i64, since: Option<i64>)
     connection.execute_cached("UPDATE attachment SET unclaimed_since = ?2 WHERE id = ?1", (id, since))
 }
 
-/// The file that has had no references for the longest time, and since when.
+/// The file that has had no references for the longest time, and since when, in UNIX seconds.
 pub fn longest_unclaimed(connection: &Connection) -> rusqlite::Result<Option<(AttachmentRow, i64)>> {
     connection
         .prepare_cached(&format!(

@@ -71,7 +71,7 @@ pub struct GroupMembers {
     /// The deactivated groups among them. They have no members, but paths lead through them.
     deactivated: HashSet<GroupId>,
     no_users: RoaringBitmap,
-    /// Until the groups of a few users are read: the time that decides who is new.
+    /// The time that decides who is new, in UNIX seconds; `None` once the groups of a few users are read.
     unread_at: Option<i64>,
     /// True if a group that is not in `known` has none of the users.
     is_complete: bool,

@@ -35,7 +35,7 @@ pub fn settings(
         .collect()
 }
 
-/// All settings of all owners of a kind that were ever set.
+/// All settings of all owners of a kind that were ever set: the id of the owner, the name, and the group that holds the value.
 pub fn all_settings(connection: &Connection, owner: &str) -> rusqlite::Result<Vec<(i64, String, GroupId)>> {
     connection
         .prepare_cached("SELECT owner_id, setting, group_id FROM group_setting WHERE owner = ?1")?
@@ -318,7 +318,7 @@ pub fn settings_that_name(
         .collect()
 }
 
-/// An active user's role, joining time, and whether they are one of the server's own bots.
+/// An active user's role, joining time in UNIX seconds, and whether they are one of the server's own bots.
 pub fn active_user(connection: &Connection, user_id: UserId) -> rusqlite::Result<Option<(Role, i64, bool)>> {
     connection
         .prepare_cached("SELECT role, date_joined, is_system_bot FROM user WHERE user_id = ?1 AND is_active")?
@@ -326,7 +326,7 @@ pub fn active_user(connection: &Connection, user_id: UserId) -> rusqlite::Result
         .optional()
 }
 
-/// The active users with role and joining time, by id.
+/// The active users with role and joining time in UNIX seconds, by id.
 pub fn active_users(connection: &Connection) -> rusqlite::Result<Vec<(UserId, Role, i64)>> {
     connection
         .prepare_cached(
@@ -380,7 +380,7 @@ pub fn all_supergroups(connection: &Connection, group: GroupId) -> rusqlite::Res
         .collect()
 }
 
-/// Roles and joining times of the active users that a group names itself or through named groups.
+/// Roles and joining times, in UNIX seconds, of the active users that a group names itself or through named groups.
 pub fn roles_of_members(connection: &Connection, group: GroupId) -> rusqlite::Result<Vec<(Role, i64)>> {
     connection
         .prepare_cached(&format!(

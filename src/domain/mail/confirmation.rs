@@ -9,8 +9,8 @@ use rusqlite::{Connection, OptionalExtension};
 /// Seconds for which a link works: a day.
 const VALIDITY: i64 = 24 * 60 * 60;
 
-/// Makes the secret part of a link with which an address becomes that of a user, and returns it with the time of its end. An earlier
-/// link of the user stops working.
+/// Makes the secret part of a link with which an address becomes that of a user. Returns it with the time of its expiry, in UNIX
+/// seconds. An earlier link of the user stops working.
 pub fn create(tx: &Tx<'_>, user_id: UserId, email: &str) -> ApiResult<(String, i64)> {
     let (key, expires) = (random_key(), tx.now() + VALIDITY);
     delete_of_user(tx, user_id)?;

@@ -76,7 +76,7 @@ fn look_by(connection: &Connection, time: i64) -> rusqlite::Result<()> {
         .execute_cached("UPDATE counter SET value = ?2 WHERE name = ?1 AND value > ?2", (NEXT_LOOK, time))
 }
 
-/// The channels that have become silent since the last look, and the time of the next look.
+/// The channels that have become silent since the last look, and the time of the next look, in UNIX seconds.
 pub fn silent_channels(connection: &Connection, now: i64) -> ApiResult<(Vec<RecipientId>, i64)> {
     let since = counter::load(connection, LOOKED_UNTIL)?;
     let (mut silent, mut next) = (Vec::new(), now + LOOK_INTERVAL);

@@ -87,8 +87,8 @@ pub fn send_caused(tx: &mut Tx<'_>, by: UserId, to: Destination, content: Compos
     Ok(())
 }
 
-/// When the first notice of the day was sent, and how many there were; now and none, if that day is over. A time to come is
-/// of a clock that was wrong.
+/// When the first notice of the day was sent, in UNIX seconds, and how many there were; now and none, if that day is over. A
+/// time to come is of a clock that was wrong.
 fn load(tx: &Tx<'_>, causer: UserId, recipient_id: RecipientId) -> rusqlite::Result<(i64, u32)> {
     let statement = "SELECT since, count FROM notice_budget WHERE causer_id = ?1 AND recipient_id = ?2";
     let stored: Option<(i64, u32)> =

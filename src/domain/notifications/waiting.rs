@@ -105,7 +105,7 @@ pub fn held_messages(
         .collect()
 }
 
-/// When held messages are checked next, if there are any.
+/// When held messages are checked next, in UNIX seconds; `None` if there are none.
 pub fn next_check(connection: &Connection, queue: Queue) -> rusqlite::Result<Option<i64>> {
     let table = queue.held();
     connection

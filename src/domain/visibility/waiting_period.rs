@@ -41,7 +41,7 @@ impl Position {
         counter::set(connection, EMITTED_MEMBER, self.member.0)
     }
 
-    /// When the member of this position joined, and their id.
+    /// When the member of this position joined, in UNIX seconds, and their id.
     fn joined(&self, connection: &Connection) -> ApiResult<(i64, UserId)> {
         Ok((WaitingPeriod::load(connection, self.time)?.new_since(), self.member))
     }
