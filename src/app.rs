@@ -86,7 +86,7 @@ impl App {
         pool.run(user, move || readers.read_now(work)).await?
     }
 
-    /// The same, but on the calling thread if the work is not long.
+    /// Runs `work` on a snapshot: in a pool as [`Self::read_in`] if it is long, or else on the calling thread.
     pub async fn read_in_if<T: Send + 'static>(
         &self,
         is_long: bool,
@@ -97,8 +97,8 @@ impl App {
         if is_long { self.read_in(pool, user, work).await } else { self.readers.read(work).await }
     }
 
-    /// The same for work of unknown length: it runs on the calling thread, and again in the pool for slow reads if it takes longer
-    /// than about ten milliseconds there; see [`Readers::read_quickly`].
+    /// Runs `work` of unknown length on a snapshot: on the calling thread, and again in the pool for slow reads if it takes
+    /// longer than about ten milliseconds there; see [`Readers::read_quickly`].
     pub async fn read_quickly_or_slowly<T: Send + 'static>(
         &self,
         user: Option<UserId>,
@@ -107,7 +107,7 @@ impl App {
         self.read_quickly_or_in(&self.pools.slow_reads, user, work).await
     }
 
-    /// The same with another pool.
+    /// Runs work as [`Self::read_quickly_or_slowly`], with another pool for slow reads.
     pub async fn read_quickly_or_in<T: Send + 'static>(
         &self,
         pool: &Pool,

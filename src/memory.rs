@@ -9,7 +9,7 @@ pub fn limit() -> Option<u64> {
     limit_below(Path::new("/"))
 }
 
-/// The same on a system whose files are below a folder.
+/// The [`limit`] on a system whose files are below a folder.
 fn limit_below(root: &Path) -> Option<u64> {
     let memory = read_to_string(root.join("proc/meminfo")).ok();
     let memory = memory.and_then(|text| {

@@ -65,7 +65,7 @@ impl Output {
         self.print_unless_closed(db, value, text).map(|_| ())
     }
 
-    /// The same. Returns false if standard output is a closed pipe.
+    /// Prints an answer as [`Self::print`]. Returns false if standard output is a closed pipe.
     pub fn print_unless_closed<T: serde::Serialize>(
         &self,
         db: &Path,
@@ -90,7 +90,7 @@ pub fn print(write: impl FnOnce(&mut dyn Write) -> std::io::Result<()>) -> Resul
     print_unless_closed(write).map(|_| ())
 }
 
-/// The same. Returns false if standard output is a closed pipe.
+/// Writes to standard output. Returns false if it is a closed pipe.
 fn print_unless_closed(write: impl FnOnce(&mut dyn Write) -> std::io::Result<()>) -> Result<bool, Failure> {
     let mut out = Escaped(std::io::stdout());
     match write(&mut out).and_then(|()| out.flush()) {
@@ -161,7 +161,7 @@ pub fn run_command<T: DeserializeOwned>(db: &Path, command: Command) -> Result<T
     run_creating(db, command, false)
 }
 
-/// The same, but creates a missing file if `may_create`.
+/// Runs a command as [`run_command`], but creates a missing file if `may_create`.
 pub fn run_creating<T: DeserializeOwned>(
     db: &Path,
     command: Command,

@@ -96,7 +96,7 @@ impl TimeLimit {
         Self::start_with(None)
     }
 
-    /// The same, with another time.
+    /// The limit of a request that starts to render, with another time.
     pub fn start_with(time: Option<Duration>) -> Self {
         Self(Instant::now() + time.unwrap_or(TIME_LIMIT))
     }

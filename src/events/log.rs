@@ -299,7 +299,7 @@ pub fn events_of_message(connection: &Connection, message_id: MessageId) -> rusq
         .collect()
 }
 
-/// The same for a range of messages.
+/// The events that have the text of a message in a range, each with the message.
 pub fn events_of_messages(
     connection: &Connection,
     message_ids: RangeInclusive<MessageId>,

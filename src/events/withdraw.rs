@@ -55,8 +55,8 @@ impl Tx<'_> {
         withdraw(self, events, None)
     }
 
-    /// The same for some receivers only, who lose access to the messages (ascending). Events that are also about messages
-    /// which they keep stay as they are.
+    /// Withdraws events about messages, ascending, from some receivers only, who lose access to them. Events that are also about
+    /// messages which they keep stay as they are. What is long is done in follow-up jobs.
     pub fn withdraw_events_from(
         &mut self,
         message_ids: &[MessageId],

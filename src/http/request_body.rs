@@ -22,7 +22,7 @@ const SKIP_TIMEOUT: Duration = Duration::from_secs(5);
 /// The longest time to receive a body, so that a slow sender cannot hold its connection forever.
 const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// The same for a caller who is not known, whose body is small.
+/// The longest time to receive the body of a caller who is not known, which is small.
 const STRANGER_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Limit on the body of a caller.

@@ -440,7 +440,7 @@ impl Route {
         self.slow_if(|_| true)
     }
 
-    /// The same, for requests whose parameters satisfy a function.
+    /// Like [`Self::slow`], for requests whose parameters satisfy a function.
     #[must_use]
     pub fn slow_if(mut self, is_slow: fn(&Form) -> bool) -> Self {
         self.is_slow = is_slow;

@@ -22,7 +22,7 @@ const LOCK: &str = ".lock";
 /// gives requests ten seconds.
 const PATIENCE: Duration = Duration::from_secs(15);
 
-/// The same if a server has announced itself: another process may only be asking for it.
+/// The longest wait if a server has announced itself: another process may only be asking for it.
 const BRIEF: Duration = Duration::from_millis(100);
 
 /// The time between two attempts.

@@ -175,7 +175,7 @@ impl<'c> Tx<'c> {
         self.then_report(work, done);
     }
 
-    /// The same; `done` gets the outcome, after the commit if it is a success.
+    /// Runs a follow-up job as [`Self::then`]; `done` gets the outcome, after the commit if it is a success.
     pub fn then_report<T: Send + 'static>(
         &mut self,
         work: impl FnOnce(&mut Tx<'_>) -> Result<T, ApiError> + Send + 'static,

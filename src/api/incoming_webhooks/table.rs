@@ -68,7 +68,7 @@ impl Integration {
         Self { name, title, body: Body::Json, headers, events, url_options, of_strangers: true, posts }
     }
 
-    /// The same, for messages written by the user who sets the program up.
+    /// Returns the integration for messages that are written by the user who sets the program up.
     const fn of_members(self) -> Self {
         Self { of_strangers: false, ..self }
     }

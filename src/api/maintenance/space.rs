@@ -97,12 +97,12 @@ fn delete_sent(tx: &mut Tx<'_>) -> ApiResult<bool> {
     Ok(statement.execute((tx.now() - SENT_RETENTION, ROWS_PER_STEP))? < ROWS_PER_STEP as usize)
 }
 
-/// The same for invitations that ended long ago, with the addresses in them.
+/// Deletes some invitations that ended long ago, with the addresses in them. Returns true if these were all.
 fn delete_ended_invites(tx: &mut Tx<'_>) -> ApiResult<bool> {
     Ok(invites::delete_ended(tx, tx.now() - ENDED_INVITE_RETENTION, ROWS_PER_STEP)? < ROWS_PER_STEP as usize)
 }
 
-/// The same for budgets of notices whose day is over.
+/// Deletes some budgets of notices whose day is over. Returns true if these were all.
 fn delete_ended_budgets(tx: &mut Tx<'_>) -> ApiResult<bool> {
     Ok(budget::delete_ended(tx, tx.now(), ROWS_PER_STEP)? < ROWS_PER_STEP as usize)
 }

@@ -16,7 +16,7 @@ use std::sync::Arc;
 /// The characters that are percent-encoded after `filename*=UTF-8''` (RFC 8187).
 const PLAIN_IN_HEADER: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
-/// The same for the path of a file.
+/// The characters that are percent-encoded in the path of a file.
 const PLAIN_IN_PATH: &AsciiSet = &PLAIN_IN_HEADER.remove(b'/');
 
 /// Keeps uploaded files from running scripts on the server's origin, from loading anything but styles and media, and
@@ -24,7 +24,7 @@ const PLAIN_IN_PATH: &AsciiSet = &PLAIN_IN_HEADER.remove(b'/');
 const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src 'self'; media-src 'self'; \
     object-src 'self'; frame-ancestors 'none'; sandbox";
 
-/// The same for PDF files: browsers show none of them in a sandbox.
+/// The policy for PDF files, without a sandbox: browsers show none of them in one.
 const CONTENT_SECURITY_POLICY_OF_PDF: &str =
     "default-src 'none'; style-src 'unsafe-inline'; object-src 'self'; frame-ancestors 'none'";
 const PDF: &str = "application/pdf";

@@ -33,7 +33,8 @@ impl ChannelViewers {
         Ok(Self { groups: GroupMembers::load(connection, among, now)?, settings: None })
     }
 
-    /// The same for questions about most channels, whose settings are loaded at once. They must not change meanwhile.
+    /// Loads the users as [`Self::load`], for questions about most channels, whose settings are loaded at once. They must not
+    /// change meanwhile.
     pub fn load_with_settings(connection: &Connection, among: UserFilter<'_>, now: i64) -> ApiResult<Self> {
         let settings = channel_settings::that_show_channels(connection)?;
         Ok(Self { settings: Some(settings), ..Self::load(connection, among, now)? })

@@ -83,7 +83,7 @@ impl<'a> MessageAccess<'a> {
         })
     }
 
-    /// The same for a channel whose row is loaded.
+    /// The user's access to the conversation of a channel whose row is loaded.
     pub fn channel(&self, stream: &StreamRow) -> ApiResult<Rc<ConversationAccess>> {
         self.cached(stream.recipient_id, || self.load_channel(stream.clone()))
     }

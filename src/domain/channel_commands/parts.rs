@@ -23,7 +23,7 @@ impl Parts {
         Self::split_weighted(users, channels, 0)
     }
 
-    /// The same for a command that also looks at sets of receivers of moved messages for each user.
+    /// Splits users as [`Self::split`], for a command that also looks at sets of receivers of moved messages for each user.
     pub fn split_weighted(users: &[UserId], channels: usize, sets: usize) -> Self {
         let per_job = (SUBSCRIPTIONS_PER_JOB / (channels + sets / SETS_PER_SUBSCRIPTION).max(1)).max(1);
         let parts: VecDeque<_> = users.chunks(per_job).map(<[UserId]>::to_vec).collect();

@@ -83,7 +83,7 @@ impl<'a> Records<'a> {
         Ok(Self { traffic: Some(traffic), ..records })
     }
 
-    /// The same for these channels alone, which are few.
+    /// Loads the statistics of these channels, which are few; `now` in UNIX seconds.
     pub fn of_few(connection: &'a Connection, now: i64, streams: &[StreamId]) -> ApiResult<Self> {
         let counts = streams.iter().map(|id| Ok((*id, sql::subscriber_count(connection, *id)?)));
         Self::with(connection, now, counts.collect::<rusqlite::Result<_>>()?)

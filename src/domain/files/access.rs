@@ -21,8 +21,8 @@ pub fn may_load(ctx: Ctx<'_>, row: &AttachmentRow) -> ApiResult<bool> {
     may_load_within(&MessageAccess::new(ctx), row, &mut room)
 }
 
-/// The same, but at most `room` linking messages are looked at, the newest first, and taken from it. A file is refused if none of
-/// these is for the caller.
+/// True if the caller may load a file, where at most `room` of the messages that link to it count, the newest first. Takes the
+/// number of these from `room`.
 pub fn may_load_within(access: &MessageAccess<'_>, row: &AttachmentRow, room: &mut usize) -> ApiResult<bool> {
     if row.user_id == access.caller.user_id {
         return Ok(true);

@@ -144,7 +144,7 @@ impl<'a> Accounts<'a> {
         refuse_unless(self.have_room(statement, added, limit)?, what, limit)
     }
 
-    /// The same for objects that are loaded already: `count` counts those of a set of accounts.
+    /// Checks a limit as [`Self::check`] for objects that are loaded already: `count` counts those of a set of accounts.
     pub fn check_counted(
         &self,
         what: &str,

@@ -49,8 +49,8 @@ pub const MAX_MESSAGE_LENGTH: usize = 10_000;
 /// The maximum length of the HTML of a message, in bytes. Descriptions have a limit of their own.
 pub const MAX_RENDERED_LENGTH: usize = 100 * MAX_MESSAGE_LENGTH;
 
-/// The same for people who are not administrators. A message of 10,000 characters with code, tables, lists and links has up
-/// to 150 KB; one of emoji alone has a megabyte, and takes twice that in the file.
+/// The maximum length of the HTML of messages by people who are not administrators, in bytes. A message of 10,000 characters with
+/// code, tables, lists and links has up to 150 KB; one of emoji alone has a megabyte, and takes twice that in the file.
 pub const MAX_RENDERED_LENGTH_OF_MEMBERS: usize = 250_000;
 
 /// The maximum length of the HTML of a description, in bytes. Clients receive all descriptions in one response.
@@ -149,8 +149,8 @@ pub const MAX_PROPERTIES_PER_REQUEST: usize = 500;
 /// jobs ([`channel_commands::parts`](super::channel_commands::parts)).
 pub const MAX_SUBSCRIPTIONS_PER_REQUEST: usize = 50_000;
 
-/// The same for users who are not administrators: enough for 500 users and 20 channels, or for a channel with 10,000
-/// subscribers.
+/// Maximum number of subscriptions in one request of a user who is not an administrator: enough for 500 users and 20 channels, or
+/// for a channel with 10,000 subscribers.
 pub const MAX_SUBSCRIPTIONS_PER_REQUEST_OF_MEMBER: usize = 10_000;
 
 /// Maximum number of channels created by a user who is not an administrator.
@@ -277,7 +277,7 @@ pub const MAX_SUBGROUPS_PER_REQUEST: usize = 100;
 /// Maximum number of members and subgroups that one request of an administrator adds to a group or removes from it.
 pub const MAX_GROUP_MEMBERS_PER_REQUEST: usize = 10_000;
 
-/// The same for users who are not administrators: other changes wait meanwhile.
+/// Maximum number of members and subgroups in one request of a user who is not an administrator: other changes wait meanwhile.
 pub const MAX_GROUP_MEMBERS_PER_REQUEST_OF_MEMBER: usize = 2000;
 
 /// Users get no message about a group when more users than this are added or removed at once.
@@ -353,8 +353,8 @@ pub const MAX_RECIPIENTS: usize = 1000;
 /// people. All participants have it in their lists.
 pub const MAX_DIRECT_CONVERSATIONS: usize = 5000;
 
-/// The same for the number of participants of all these conversations together. Where guests cannot access all users, changes
-/// of subscriptions read those of the guests.
+/// Number of participants of all direct conversations started by a user and their bots at which they cannot start another one
+/// with several people. Where guests cannot access all users, changes of subscriptions read those of the guests.
 pub const MAX_DIRECT_PARTICIPANTS: usize = 100_000;
 
 /// Maximum number of messages moved by one request of a user who is not a moderator. Each is rewritten.
@@ -368,8 +368,8 @@ pub const MAX_SETS_OF_RECEIVERS: usize = 500;
 /// may be longer. Other changes wait for about a second meanwhile. Moves by moderators are not limited.
 pub const MAX_REWRITTEN_LENGTH: i64 = 8 << 20;
 
-/// The same for the messages deleted in one step of a job, which asks before each step whether it has time for it. Rows and words
-/// count as the bytes that take as long.
+/// Maximum total length, in bytes, of the messages deleted in one step of a job, which asks before each step whether it has time
+/// for it. Rows and words count as the bytes that take as long.
 pub const MAX_DELETED_LENGTH: i64 = 64 << 10;
 
 /// Maximum number of user groups mentioned in a message: each is looked up, with its permission, while other senders
@@ -389,5 +389,5 @@ pub const MAX_FILES: usize = 50_000;
 /// Administrators may use all of it.
 pub const UPLOAD_SHARE_OF_MEMBER: u64 = 4;
 
-/// The same for guests: an eighth.
+/// A guest's share of the upload quota, with that of their bots: an eighth.
 pub const UPLOAD_SHARE_OF_GUEST: u64 = 8;

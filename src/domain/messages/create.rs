@@ -100,7 +100,7 @@ pub fn send(tx: &mut Tx<'_>, caller: &Caller, message: OutgoingMessage) -> ApiRe
     send_if(tx, caller, message, destination::recheck)
 }
 
-/// The same for a message whose destination was found by the same job. `check` is the check of the destination.
+/// Sends a message whose destination was found by the same job, as [`send`]. `check` is the check of the destination.
 pub fn send_if(
     tx: &mut Tx<'_>,
     caller: &Caller,

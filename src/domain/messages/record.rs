@@ -309,7 +309,7 @@ impl EditRecord {
         }
     }
 
-    /// The same without content; `None` if nothing was moved.
+    /// Returns the record without content; `None` if nothing was moved.
     pub fn only_move(self) -> Option<Self> {
         let is_move = self.prev_topic.is_some() || self.prev_stream.is_some();
         is_move.then_some(Self { prev_content: None, prev_rendered_content: None, ..self })

@@ -346,7 +346,7 @@ pub fn total_length(connection: &Connection, ids: &[MessageId]) -> rusqlite::Res
 /// part of an event.
 const ROWS_LENGTH: i64 = 2 << 10;
 
-/// The same for the flags of one user on a message: a row with entries in several indexes.
+/// The bytes for which the flags of one user on a message count: a row with entries in several indexes.
 const FLAGS_LENGTH: i64 = 64;
 
 /// The times that each byte of Markdown counts there: its words are looked up, and written to the list of retired words.

@@ -141,7 +141,7 @@ pub fn participants(connection: &Connection, topic_id: TopicId) -> rusqlite::Res
     Ok(some_participants(connection, topic_id, i64::MAX)?.into_iter().collect())
 }
 
-/// The same, or `None` if there are more than `at_most`; then not all rows are read.
+/// The [`participants`] of a topic, or `None` if there are more than `at_most`; then not all rows are read.
 pub fn few_participants(
     connection: &Connection,
     topic_id: TopicId,

@@ -208,7 +208,7 @@ pub fn name_of_user(connection: &Connection, user_id: UserId) -> ApiResult<Words
     Ok(mention(&rows::user::existing(connection, user_id)?))
 }
 
-/// The same for a user who is loaded.
+/// A silent mention of a user who is loaded, for notices.
 pub fn mention(user: &UserRow) -> Words {
     Words::default().user(user.user_id.0, &user.full_name)
 }

@@ -39,7 +39,7 @@ pub fn with_names(text: &str) -> Cow<'_, str> {
     replace(text, &find(text))
 }
 
-/// The same, followed by the emoji's own words, each with a space before it.
+/// A text with names in place of emoji characters, and the emoji's own words, each with a space before it.
 pub fn with_words(text: &str) -> (Cow<'_, str>, String) {
     let found = find(text);
     let mut words = String::new();

@@ -47,8 +47,8 @@ pub fn renew(tx: &mut Tx<'_>, id: MessageId) {
     tx.before_commit(move |connection, caches| renew_entry(connection, caches, id, Entry::Renewed));
 }
 
-/// The same for messages, ascending, of which only the topic changed. They may be many: those for which there is no time are
-/// updated in follow-up jobs, and those that a stop or a crash leaves, before the next search.
+/// Updates the index entries of messages, ascending, of which only the topic changed. They may be many: those for which there
+/// is no time are updated in follow-up jobs, and those that a stop or a crash leaves, before the next search.
 pub fn renew_topics(tx: &mut Tx<'_>, ids: &[MessageId]) -> ApiResult<()> {
     insert_backlog(tx, ids)?;
     process_backlog(tx)

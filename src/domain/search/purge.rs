@@ -51,7 +51,7 @@ pub fn retire(tx: &mut Tx<'_>, id: MessageId) -> rusqlite::Result<()> {
     retire_words(tx, &subject)
 }
 
-/// The same for a content that is about to be replaced: only words that the new one lacks are looked up.
+/// Records as [`retire`] that the content of a message is about to be replaced: only words that the new one lacks are looked up.
 pub fn retire_content(tx: &mut Tx<'_>, id: MessageId, replacement: &str) -> rusqlite::Result<()> {
     let Some((content, _)) = texts_of(tx, id)? else { return Ok(()) };
     let mut gone = words_of(&content);

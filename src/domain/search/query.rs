@@ -12,7 +12,7 @@ const MAX_ATOMS: usize = 32;
 /// The most stems that a prefix is completed to, if each is searched for.
 const FEW_COMPLETIONS: usize = 32;
 
-/// The same, if the index cannot be searched for the prefix itself.
+/// The most stems that a prefix is completed to, if the index cannot be searched for the prefix itself.
 const MAX_COMPLETIONS: usize = 256;
 
 /// The length of the shortest prefix that is completed, in characters.

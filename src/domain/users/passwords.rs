@@ -67,8 +67,8 @@ pub fn hash_quickly(password: &str) -> ApiResult<String> {
 const MAX_ROUNDS: u32 = 4_000_000;
 const MAX_BCRYPT_COST: u32 = 14;
 
-/// The same of argon2: the most blocks of memory, 128 MiB, and the most that all passes together write, about half a second.
-/// Strangers who guess have such a hash computed, several at a time.
+/// The highest costs of argon2 in hashes that other servers made: the most blocks of memory, 128 MiB, and the most that all passes
+/// together write, about half a second. Strangers who guess have such a hash computed, several at a time.
 const MAX_BLOCKS: u32 = 128 * 1024;
 const MAX_WRITTEN_BLOCKS: u32 = 512 * 1024;
 

@@ -67,12 +67,12 @@ pub fn emit_ended(tx: &mut Tx<'_>) -> ApiResult<()> {
     Ok(())
 }
 
-/// The same for a few members. Returns true if those were all.
+/// Emits gains as [`emit_ended`], for a few members. Returns true if these were all.
 pub fn emit_some(tx: &mut Tx<'_>) -> ApiResult<bool> {
     emit_first(tx, MEMBERS_PER_STEP)
 }
 
-/// The same for the members whose periods ended first. Returns true if those were all.
+/// Emits gains as [`emit_ended`], for the members whose periods ended first. Returns true if these were all.
 fn emit_first(tx: &mut Tx<'_>, limit: i64) -> ApiResult<bool> {
     let now = tx.now();
     let waiting_period = WaitingPeriod::load(tx, now)?;

@@ -123,7 +123,7 @@ impl ReadSet {
         })
     }
 
-    /// The same in reverse order.
+    /// The ranges of ids within bounds that are not in the set, the highest first.
     pub fn gaps_down(&self, within: RangeInclusive<u32>) -> impl Iterator<Item = RangeInclusive<u32>> {
         let start = (*within.start()).max(self.until.saturating_add(1));
         let end = *within.end();
@@ -161,7 +161,7 @@ impl ReadSet {
         marked.into_iter().chain(std::iter::from_fn(move || above.next_range()))
     }
 
-    /// The same in reverse order.
+    /// The ranges of ids within bounds that are in the set, the highest first.
     pub fn runs_down(&self, within: RangeInclusive<u32>) -> impl Iterator<Item = RangeInclusive<u32>> {
         let (marked, mut above) = self.parts(within);
         std::iter::from_fn(move || above.next_range_back()).chain(marked)

@@ -38,8 +38,8 @@ pub fn add_receipts(tx: &Tx<'_>, user_id: UserId, stream: &StreamRow, ids: &[Mes
     Ok(())
 }
 
-/// The same for messages of a conversation that the viewer stars, collapses or reacts to: they count as read. Messages that
-/// the viewer has received do not change.
+/// Adds the viewer to the receivers of messages of a conversation that they star, collapse or react to: these count as read.
+/// Messages that the viewer has received do not change.
 pub fn add_receipts_as_read(
     tx: &Tx<'_>,
     viewer: &MessageViewer<'_>,

@@ -138,7 +138,7 @@ pub fn group_by_receivers(
     group(connection, recipient_id, ids, span_ends(connection, stream_id, &[CURRENT_SPANS, ENDED_SPANS])?)
 }
 
-/// The same without receivers who have been subscribed since, of whom a channel may have very many.
+/// Groups messages as [`group_by_receivers`], without receivers who have been subscribed since: a channel may have very many.
 pub fn group_by_former_receivers(
     connection: &Connection,
     stream_id: StreamId,
