@@ -13,11 +13,11 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Deserialize;
 use std::sync::Arc;
 
-/// The characters that are percent-encoded after `filename*=UTF-8''` (RFC 8187).
-const PLAIN_IN_HEADER: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+/// The characters that are percent-encoded in a part of a path, and after `filename*=UTF-8''` (RFC 8187).
+pub const ENCODED_IN_PART: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 /// The characters that are percent-encoded in the path of a file.
-const PLAIN_IN_PATH: &AsciiSet = &PLAIN_IN_HEADER.remove(b'/');
+const ENCODED_IN_PATH: &AsciiSet = &ENCODED_IN_PART.remove(b'/');
 
 /// Keeps uploaded files from running scripts on the server's origin, from loading anything but styles and media, and
 /// from being shown inside other pages.
@@ -93,7 +93,7 @@ pub fn redirect_old_thumbnail(_read: &Read<'_, Anyone>, params: OldThumbnailPara
     if !is_file {
         return Err(ApiError::not_found());
     }
-    let path = utf8_percent_encode(path, PLAIN_IN_PATH);
+    let path = utf8_percent_encode(path, ENCODED_IN_PATH);
     let headers = vec![("Location", format!("/{path}"))];
     Ok(Reply::other(OtherReply { status: 302, content_type: "text/plain", headers, body: Bytes::new() }))
 }
@@ -141,7 +141,7 @@ fn disposition(name: &str, inline: bool) -> String {
     if name.chars().all(is_plain) {
         return format!("{kind}; filename=\"{name}\"");
     }
-    format!("{kind}; filename*=UTF-8''{}", utf8_percent_encode(name, PLAIN_IN_HEADER))
+    format!("{kind}; filename*=UTF-8''{}", utf8_percent_encode(name, ENCODED_IN_PART))
 }
 
 #[cfg(test)]

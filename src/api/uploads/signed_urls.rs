@@ -2,7 +2,7 @@
 //! send credentials, such as media players and browsers that a client opens. A URL has the rights of the user who asked
 //! for it, at the time of the download: it ends with their account and with their access to the file.
 
-use crate::api::uploads::download::{FileParams, serve};
+use crate::api::uploads::download::{ENCODED_IN_PART, FileParams, serve};
 use crate::auth::Ctx;
 use crate::domain::files::AttachmentRow;
 use crate::domain::{files, rows};
@@ -11,17 +11,13 @@ use crate::types::{UserId, is_valid_until};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use hmac::{Hmac, KeyInit, Mac};
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use percent_encoding::utf8_percent_encode;
 use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
 use sha2::Sha256;
 
 /// Validity of a URL in seconds.
 const VALIDITY: i64 = 60;
-
-/// The characters of a file name that are percent-encoded in a path.
-const PLAIN_IN_PATH: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
-
 /// The reply to `GET /user_uploads/{realm_id}/{filename}`.
 #[derive(Serialize)]
 pub struct TemporaryUrl {
@@ -36,7 +32,7 @@ pub async fn get_temporary_url(call: Call<User>, params: FileParams) -> ApiResul
         let file =
             files::access::find(Ctx::new(snapshot, &caller, now), &params.path_id()).map_err(as_operation)?;
         let token = sign(snapshot, file.id, caller.user_id, now + VALIDITY)?;
-        let name = utf8_percent_encode(file_name(&file), PLAIN_IN_PATH);
+        let name = utf8_percent_encode(file_name(&file), ENCODED_IN_PART);
         Ok(format!("/user_uploads/temporary/{token}/{name}"))
     });
     Reply::data(&TemporaryUrl { url: url.await? })
