@@ -59,12 +59,7 @@ pub fn too_many_attempts<T>(language: Language, error: &ApiError) -> Reply<T> {
 
 /// Returns the headers of a page: it loads nothing, cannot be framed, and is not cached.
 pub fn headers() -> Vec<(&'static str, String)> {
-    vec![
-        ("Cache-Control", "no-store".to_owned()),
-        ("Content-Security-Policy", CONTENT_SECURITY_POLICY.clone()),
-        ("Referrer-Policy", "no-referrer".to_owned()),
-        ("X-Frame-Options", "DENY".to_owned()),
-    ]
+    headers_with(&CONTENT_SECURITY_POLICY)
 }
 
 /// The content security policy of pages with a form, which goes to this server.
@@ -73,11 +68,16 @@ static FORM_POLICY: LazyLock<String> =
 
 /// Returns the headers of a page with a form.
 pub fn form_headers() -> Vec<(&'static str, String)> {
-    let own = headers().into_iter();
-    own.map(|(name, value)| {
-        (name, if name == "Content-Security-Policy" { FORM_POLICY.clone() } else { value })
-    })
-    .collect()
+    headers_with(&FORM_POLICY)
+}
+
+fn headers_with(policy: &str) -> Vec<(&'static str, String)> {
+    vec![
+        ("Cache-Control", "no-store".to_owned()),
+        ("Content-Security-Policy", policy.to_owned()),
+        ("Referrer-Policy", "no-referrer".to_owned()),
+        ("X-Frame-Options", "DENY".to_owned()),
+    ]
 }
 
 /// A page with a form, which is sent to the address of the page.
