@@ -87,24 +87,21 @@ pub fn real_path(path: &Path) -> Result<PathBuf, OpenError> {
         return Err(refuse("it is not the path of a file; `serve --ephemeral` runs without a file"));
     }
     match std::fs::canonicalize(path) {
-        Ok(real) => Ok(real),
-        Err(error) if error.kind() == ErrorKind::NotFound => {
-            if path.is_symlink() {
-                return Err(refuse("it is a symbolic link to a file that does not exist"));
-            }
-            let name = path.file_name().ok_or_else(|| refuse("it does not end with the name of a file"))?;
-            let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-            let folder =
-                std::fs::canonicalize(folder.unwrap_or(Path::new("."))).map_err(|error| {
-                    match error.kind() {
-                        ErrorKind::NotFound => refuse("its directory does not exist"),
-                        _ => unwritable(path, &format!("its directory: {error}")),
-                    }
-                })?;
-            Ok(folder.join(name))
-        }
-        Err(error) => Err(unwritable(path, &error.to_string())),
+        Ok(real) => return Ok(real),
+        Err(error) if error.kind() == ErrorKind::NotFound => {}
+        Err(error) => return Err(unwritable(path, &error.to_string())),
     }
+    if path.is_symlink() {
+        return Err(refuse("it is a symbolic link to a file that does not exist"));
+    }
+    let name = path.file_name().ok_or_else(|| refuse("it does not end with the name of a file"))?;
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let folder =
+        std::fs::canonicalize(folder.unwrap_or(Path::new("."))).map_err(|error| match error.kind() {
+            ErrorKind::NotFound => refuse("its directory does not exist"),
+            _ => unwritable(path, &format!("its directory: {error}")),
+        })?;
+    Ok(folder.join(name))
 }
 
 /// Checks that a path leads to a file with content, for commands that do not create a database.
