@@ -53,9 +53,7 @@ impl Widget {
             _ => None,
         }
     }
-}
 
-impl Widget {
     /// Reads the parameter `widget_content`, with the published errors.
     pub fn parse(text: &str) -> ApiResult<Self> {
         let content: Value = serde_json::from_str(text)
