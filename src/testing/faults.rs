@@ -4,7 +4,7 @@ use super::requests::Pattern;
 use crate::error::ApiError;
 use crate::http::{Dropped, ResponseBody};
 use bytes::Bytes;
-use futures_util::stream;
+use futures_util::stream::{self, StreamExt};
 use http_body_util::BodyExt;
 use hyper::header::{self, HeaderName, HeaderValue};
 use hyper::{Response, StatusCode};
@@ -295,19 +295,12 @@ impl Fault {
             (Some(Cut::Half), _) => {
                 let (head, body) = in_memory(response).await?;
                 let half = body.slice(..body.len() / 2);
-                let chunks = stream::unfold(0, move |step| {
-                    let half = half.clone();
-                    async move {
-                        match step {
-                            0 => Some((Ok(half), 1)),
-                            _ => {
-                                // The first half has to be sent before the connection ends.
-                                tokio::time::sleep(BEFORE_CUT).await;
-                                Some((Err(ApiError::internal("the connection is cut on purpose")), 2))
-                            }
-                        }
-                    }
-                });
+                let cut = async {
+                    // The first half has to be sent before the connection ends.
+                    tokio::time::sleep(BEFORE_CUT).await;
+                    Err(ApiError::internal("the connection is cut on purpose"))
+                };
+                let chunks = stream::iter([Ok(half)]).chain(stream::once(cut));
                 let remaining = body.len() as u64;
                 Ok(Response::from_parts(head, ResponseBody::Streamed { remaining, stream: Box::pin(chunks) }))
             }
