@@ -97,7 +97,7 @@ pub struct RevokeParams {
 
 /// `DELETE /invites/multiuse/{invite_id}`: revokes a reusable invitation link.
 fn revoke_invite_link(tx: &mut Tx<'_>, caller: &User, params: RevokeParams) -> ApiResult<Reply> {
-    let invite = new::find(tx, caller, params.invite_id, true)?;
+    let invite = new::find_link(tx, caller, params.invite_id)?;
     if invite.is_revoked {
         return Err(ApiError::bad_request("Invitation has already been revoked"));
     }
@@ -109,7 +109,7 @@ fn revoke_invite_link(tx: &mut Tx<'_>, caller: &User, params: RevokeParams) -> A
 
 /// `DELETE /invites/{invite_id}`: revokes an email invitation.
 fn revoke_email_invite(tx: &mut Tx<'_>, caller: &User, params: RevokeParams) -> ApiResult<Reply> {
-    let invite = new::find(tx, caller, params.invite_id, false)?;
+    let invite = new::find_email_invite(tx, caller, params.invite_id)?;
     invites::delete(tx, invite.invite_id)?;
     tx.audit(Entry::new(Action::InvitationRevoked, &invite))?;
     invites::events::changed(tx, invite.invited_by_user_id)?;

@@ -68,20 +68,29 @@ impl InviteParams {
     }
 }
 
-/// Loads an invitation that the caller may manage: their own, or anyone's for administrators. The link of the first
+/// Loads a reusable link that the caller may manage: their own, or anyone's for administrators. The link of the first
 /// owner cannot be managed.
-pub fn find(
+pub fn find_link(connection: &Connection, caller: &Caller, invite_id: i64) -> ApiResult<InviteRow> {
+    find(connection, caller, invite_id, InviteRow::is_multiuse)
+}
+
+/// Loads an email invitation that the caller may manage: their own, or anyone's for administrators.
+pub fn find_email_invite(connection: &Connection, caller: &Caller, invite_id: i64) -> ApiResult<InviteRow> {
+    find(connection, caller, invite_id, |invite| !invite.is_multiuse())
+}
+
+fn find(
     connection: &Connection,
     caller: &Caller,
     invite_id: i64,
-    is_multiuse: bool,
+    is_of_kind: fn(&InviteRow) -> bool,
 ) -> ApiResult<InviteRow> {
     caller.check_is_member()?;
     let invite = invites::load(connection, invite_id)?
-        .filter(|invite| invite.is_multiuse() == is_multiuse && invite.invited_by_user_id.is_some())
+        .filter(|invite| is_of_kind(invite) && invite.invited_by_user_id.is_some())
         .ok_or_else(|| ApiError::bad_request("No such invitation"))?;
     if invite.invited_by_user_id != Some(caller.user_id) {
-        invites::rules::check_role(caller, invite.invited_as, true)?;
+        invites::rules::check_may_manage(caller, invite.invited_as)?;
     }
     Ok(invite)
 }

@@ -290,7 +290,7 @@ pub struct ResendParams {
 pub async fn resend_email_invite(call: Call<User>, params: ResendParams) -> ApiResult<Reply> {
     let (app, origin) = (Arc::clone(&call.app), link_origin(&call));
     call.write(move |tx, caller| {
-        let mut invite = new::find(tx, caller, params.invite_id, false)?;
+        let mut invite = new::find_email_invite(tx, caller, params.invite_id)?;
         check_not_resent(tx, caller, &invite)?;
         let key = random_key();
         invites::set_key(tx, invite.invite_id, &key, tx.now())?;

@@ -30,12 +30,16 @@ pub fn check_may_give(caller: &Caller, role: Role) -> ApiResult<()> {
     check_role(caller, role, role.is_moderator())
 }
 
-/// Checks that the caller may give a role, or manage an invitation to it.
-pub fn check_role(caller: &Caller, invited_as: Role, only_administrators: bool) -> ApiResult<()> {
-    if invited_as == Role::Owner {
+/// Checks that the caller may manage invitations of others to a role.
+pub fn check_may_manage(caller: &Caller, role: Role) -> ApiResult<()> {
+    check_role(caller, role, true)
+}
+
+fn check_role(caller: &Caller, role: Role, is_for_administrators: bool) -> ApiResult<()> {
+    if role == Role::Owner {
         caller.check_is_owner()?;
     }
-    if only_administrators && !caller.role.is_administrator() {
+    if is_for_administrators && !caller.role.is_administrator() {
         return Err(ApiError::bad_request("Must be an organization administrator"));
     }
     Ok(())
