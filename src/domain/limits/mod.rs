@@ -364,6 +364,13 @@ pub const MAX_MOVED_MESSAGES: usize = 5000;
 /// reads all of them.
 pub const MAX_SETS_OF_RECEIVERS: usize = 500;
 
+/// Number of periods in which a user received messages of a channel from which on a message that they receive without being
+/// subscribed extends one nearby. Changes of messages read the periods of all users.
+pub const MAX_SEPARATE_SPANS: usize = 100;
+
+/// The largest difference between the ids of such a message and of the period that it extends.
+pub const MAX_SPAN_DISTANCE: i64 = 10_000;
+
 /// Maximum total length of the messages moved by one job, in bytes of Markdown, HTML and earlier versions; a single message
 /// may be longer. Other changes wait for about a second meanwhile. Moves by moderators are not limited.
 pub const MAX_REWRITTEN_LENGTH: i64 = 8 << 20;

@@ -9,6 +9,7 @@ use crate::domain::groups::membership;
 use crate::domain::messages::destination::Destination;
 use crate::domain::messages::events::{FlagHolders, MessageRouting, MessageSent, Sender};
 use crate::domain::messages::flags::bit;
+use crate::domain::messages::receipts::historical;
 use crate::domain::messages::record::{DisplayRecipient, Participant, Submessage, attribute};
 use crate::domain::messages::rules::mentions;
 use crate::domain::messages::sent_names::SentName;
@@ -23,7 +24,7 @@ use crate::domain::subscriptions::members;
 use crate::domain::user_topics::auto_follow;
 use crate::domain::user_topics::policy::VisibilityPolicy;
 use crate::domain::visibility::Scope;
-use crate::domain::{access, linkifiers, muted_users, rows, subscriptions, visibility};
+use crate::domain::{access, linkifiers, muted_users, rows, visibility};
 use crate::error::{ApiError, ApiResult};
 use crate::events::{Audience, QueueId, Routed};
 use crate::store::Tx;
@@ -311,9 +312,9 @@ fn store(
         sql::put_topic_links(tx, id, &serde_json::to_string(&topic_links)?)?;
     }
     references::claim(tx, files, id)?;
-    if let Some((stream_id, _)) = message.destination.topic() {
+    if let Destination::Channel(stream, _) = &message.destination {
         for user_id in &target.mentioned_bots {
-            subscriptions::add_span_of_one(tx, *user_id, stream_id, id)?;
+            historical::add_to_spans(tx, *user_id, stream, &[id])?;
         }
     }
     let submessage = match widget {

@@ -225,21 +225,78 @@ pub fn open_span(
     Ok(())
 }
 
-/// Inserts a span of a single message that was sent while the user was not subscribed.
-pub fn add_span_of_one(
+/// Counts the spans of a user in a channel, up to a limit.
+pub fn count_spans(
     connection: &Connection,
     user_id: UserId,
     stream_id: StreamId,
-    id: MessageId,
+    limit: usize,
+) -> rusqlite::Result<usize> {
+    let count: i64 = connection
+        .prepare_cached(
+            "SELECT count(*) FROM (SELECT 1 FROM subscription_span WHERE user_id = ?1 AND stream_id = ?2 LIMIT ?3)",
+        )?
+        .query_row((user_id, stream_id, limit as i64), |row| row.get(0))?;
+    Ok(usize::try_from(count).unwrap_or(limit))
+}
+
+/// A span that has ended: its first message, and the first one after it.
+pub type EndedSpan = (MessageId, MessageId);
+
+/// The spans of a user in a channel that have ended and are not empty: those that begin from `first` to `last`, the one before
+/// and the one after these; ascending.
+pub fn ended_spans_around(
+    connection: &Connection,
+    user_id: UserId,
+    stream_id: StreamId,
+    first: MessageId,
+    last: MessageId,
+) -> rusqlite::Result<Vec<EndedSpan>> {
+    connection
+        .prepare_cached(
+            "SELECT from_message_id, until_message_id FROM subscription_span
+             WHERE user_id = ?1 AND stream_id = ?2 AND until_message_id > from_message_id
+                 AND from_message_id >= coalesce((SELECT max(from_message_id) FROM subscription_span
+                     WHERE user_id = ?1 AND stream_id = ?2 AND from_message_id < ?3
+                         AND until_message_id > from_message_id), ?3)
+                 AND from_message_id <= coalesce((SELECT min(from_message_id) FROM subscription_span
+                     WHERE user_id = ?1 AND stream_id = ?2 AND from_message_id > ?4
+                         AND until_message_id > from_message_id), ?4)
+             ORDER BY from_message_id",
+        )?
+        .query_map((user_id, stream_id, first, last), |row| Ok((row.get(0)?, row.get(1)?)))?
+        .collect()
+}
+
+/// Inserts a span that has ended, or changes the end of the one that begins with the same message.
+pub fn put_ended_span(
+    connection: &Connection,
+    user_id: UserId,
+    stream_id: StreamId,
+    (from, until): EndedSpan,
 ) -> rusqlite::Result<()> {
     connection.execute_cached(
         "INSERT INTO subscription_span (user_id, stream_id, from_message_id, until_message_id)
-         VALUES (?1, ?2, ?3, ?3 + 1) ON CONFLICT DO UPDATE SET until_message_id = excluded.until_message_id",
-        (user_id, stream_id, id),
+         VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO UPDATE SET until_message_id = excluded.until_message_id",
+        (user_id, stream_id, from, until),
     )
 }
 
-/// Inserts a span without messages: it marks that the user received messages of the channel in another way.
+/// Deletes the span that begins with a message.
+pub fn delete_span(
+    connection: &Connection,
+    user_id: UserId,
+    stream_id: StreamId,
+    from: MessageId,
+) -> rusqlite::Result<()> {
+    connection.execute_cached(
+        "DELETE FROM subscription_span WHERE user_id = ?1 AND stream_id = ?2 AND from_message_id = ?3",
+        (user_id, stream_id, from),
+    )
+}
+
+/// Inserts a span without messages, if the user has none in the channel: it marks that they received messages of the channel in
+/// another way.
 pub fn add_empty_span(
     connection: &Connection,
     user_id: UserId,
@@ -247,8 +304,9 @@ pub fn add_empty_span(
     id: MessageId,
 ) -> rusqlite::Result<()> {
     connection.execute_cached(
-        "INSERT OR IGNORE INTO subscription_span (user_id, stream_id, from_message_id, until_message_id)
-         VALUES (?1, ?2, ?3, ?3)",
+        "INSERT INTO subscription_span (user_id, stream_id, from_message_id, until_message_id)
+         SELECT ?1, ?2, ?3, ?3
+         WHERE NOT EXISTS (SELECT 1 FROM subscription_span WHERE user_id = ?1 AND stream_id = ?2)",
         (user_id, stream_id, id),
     )
 }

@@ -7,6 +7,7 @@ mod moves;
 mod notices;
 mod organization;
 mod permissions;
+mod receipts;
 mod texts;
 
 use crate::harness::{Answer, Client, START, TestServer};

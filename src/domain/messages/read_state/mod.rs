@@ -84,6 +84,22 @@ pub fn mark_read(
     Ok(changed)
 }
 
+/// Adds ids to those that a user has read of a conversation. Messages with these ids must not be ones that the user received
+/// before, for which there would be an event.
+pub fn add_read_ids(
+    tx: &Tx<'_>,
+    user_id: UserId,
+    recipient_id: RecipientId,
+    ids: &RoaringBitmap,
+) -> ApiResult<()> {
+    let mut set = load(tx, user_id, recipient_id)?;
+    let mut runs = ids.iter();
+    while let Some(run) = runs.next_range() {
+        set.insert_range(run);
+    }
+    store(tx, user_id, recipient_id, &mut set)
+}
+
 /// Stores the read state of a user in a conversation where there is none: all messages up to the newest are read, but for
 /// `unread` ranges of ids.
 pub fn put(

@@ -69,6 +69,15 @@ impl ReadSet {
         Ok(())
     }
 
+    /// Adds a range of ids.
+    pub fn insert_range(&mut self, ids: RangeInclusive<u32>) {
+        let start = (*ids.start()).max(self.until.saturating_add(1));
+        if start <= *ids.end() {
+            self.fill(start..=*ids.end());
+            self.raise_mark();
+        }
+    }
+
     /// Adds everything up to an id.
     pub fn insert_until(&mut self, id: u32) {
         if id > self.until {
@@ -321,6 +330,16 @@ mod tests {
             again.insert_until(300_000);
             prop_assert_eq!(again.take_changed_mark(), Some(again.until()));
         }
+    }
+
+    #[test]
+    fn ranges_raise_the_mark_or_stay_above_it() {
+        let mut set = ReadSet::stored(10, RoaringBitmap::new());
+        for ids in [3..=8, 20..=25, 9..=12] {
+            set.insert_range(ids);
+        }
+        assert_eq!(set.gaps(1..=30).collect::<Vec<_>>(), [13..=19, 26..=30]);
+        assert_eq!((set.until(), set.above.min()), (12, Some(20)));
     }
 
     #[test]
