@@ -78,10 +78,10 @@ fn routes() -> Vec<Route> {
         Route::read(Method::GET, "/messages/matches_narrow", USER, fetch::matches_narrow::matches_narrow)
             .slow_if(fetch::has_slow_narrow)
             .before_slow_read(fetch::before_search),
-        Route::write(Method::POST, "/messages/flags", USER, flags::update_flags).on_full_disk(),
+        Route::call(Method::POST, "/messages/flags", USER, flags::update_flags).on_full_disk(),
         Route::call(Method::POST, "/messages/flags/narrow", USER, flags::for_narrow::update_flags_for_narrow)
             .on_full_disk(),
-        Route::write(Method::POST, "/mark_all_as_read", USER, flags::mark_as_read::mark_all_as_read)
+        Route::call(Method::POST, "/mark_all_as_read", USER, flags::mark_as_read::mark_all_as_read)
             .on_full_disk(),
         Route::write(Method::POST, "/mark_stream_as_read", USER, flags::mark_as_read::mark_stream_as_read)
             .on_full_disk(),

@@ -6,6 +6,7 @@ mod delete;
 mod edit;
 mod edited_events;
 pub mod finding;
+mod flags_in_jobs;
 mod follow_up_jobs;
 mod history;
 mod model;

@@ -2,7 +2,7 @@
 //! a narrow (feature level 155).
 
 use crate::api::messages::fetch::MAX_MESSAGES;
-use crate::api::messages::flags::{EditableFlag, change, is_add};
+use crate::api::messages::flags::{EditableFlag, FlagChange, change_all, is_add};
 use crate::auth::Ctx;
 use crate::domain::messages::viewer::MessageViewer;
 use crate::domain::narrow;
@@ -12,7 +12,7 @@ use crate::domain::narrow::page::{Anchor, Range};
 use crate::domain::narrow::resolve::resolve;
 use crate::domain::search::index;
 use crate::http::{ApiResult, Call, Caller, Reply, User};
-use crate::store::{Snapshot, Tx};
+use crate::store::Snapshot;
 use crate::types::{MessageId, StreamId};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -83,31 +83,15 @@ pub async fn update_flags_for_narrow(
         range.page(&viewer, &resolve(&viewer, &elements)?)
     };
     let page = call.app.read_in(&call.app.pools.slow_reads, Some(call.caller.quota_owner()), find).await?;
-    let add = is_add(&params.op)?;
-    let flag = EditableFlag::from_client(&params.flag)?;
-    let job = move |tx: &mut Tx<'_>, caller: &User| {
-        let ids = readable(&MessageViewer::new(tx.ctx(caller)), &page.ids)?;
-        let changed = change(tx, caller, flag, add, &ids)?;
-        Reply::data(&FlagsForNarrow {
-            processed_count: ids.len(),
-            updated_count: changed.ids.len(),
-            first_processed_id: ids.first().copied(),
-            last_processed_id: ids.last().copied(),
-            found_oldest: page.found_oldest,
-            found_newest: page.found_newest,
-            ignored_because_not_subscribed_channels: changed.ignored,
-        })
-    };
-    call.write(job).await
-}
-
-/// The messages that the viewer may read, of some.
-fn readable(viewer: &MessageViewer<'_>, ids: &[MessageId]) -> ApiResult<Vec<MessageId>> {
-    let mut readable = Vec::with_capacity(ids.len());
-    for id in ids {
-        if viewer.recipient_of(*id)?.is_some() {
-            readable.push(*id);
-        }
-    }
-    Ok(readable)
+    let change = FlagChange { add: is_add(&params.op)?, flag: EditableFlag::from_client(&params.flag)? };
+    let changed = change_all(&call.app, &call.caller, change, page.ids, true).await?;
+    Reply::data(&FlagsForNarrow {
+        processed_count: changed.readable.len(),
+        updated_count: changed.ids.len(),
+        first_processed_id: changed.readable.first().copied(),
+        last_processed_id: changed.readable.last().copied(),
+        found_oldest: page.found_oldest,
+        found_newest: page.found_newest,
+        ignored_because_not_subscribed_channels: changed.ignored,
+    })
 }

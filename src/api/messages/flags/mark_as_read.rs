@@ -6,8 +6,8 @@ use crate::domain::access::messages::ALL_IDS;
 use crate::domain::limits::MAX_SHOWN_UNREAD;
 use crate::domain::messages::destination::read_topic;
 use crate::domain::messages::events::FlagsChanged;
-use crate::domain::messages::read_state;
 use crate::domain::messages::viewer::MessageViewer;
+use crate::domain::messages::{phones, read_state};
 use crate::domain::narrow::cursor::Direction;
 use crate::domain::narrow::executor::Query;
 use crate::domain::narrow::{Narrow, Term, Test};
@@ -16,8 +16,9 @@ use crate::domain::{access, messages, subscriptions};
 use crate::events::Audience;
 use crate::http::params::NoParams;
 use crate::http::{ApiError, ApiResult, Call, Caller, Reply, User};
-use crate::store::Tx;
-use crate::types::{MessageId, StreamId, Topic};
+use crate::store::{Snapshot, Tx};
+use crate::types::{MessageId, RecipientId, StreamId, Topic, UserId};
+use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -30,13 +31,63 @@ pub struct MarkedAsRead {
 }
 
 /// `POST /mark_all_as_read`: marks all messages of the caller as read.
-pub fn mark_all_as_read(tx: &mut Tx<'_>, caller: &User, _params: NoParams) -> ApiResult<Reply<MarkedAsRead>> {
-    let user_id = caller.user_id;
-    let channels = subscriptions::ever_received(tx, user_id)?;
-    let direct = messages::direct_recipients(tx, user_id)?;
-    read_state::mark_everything_read(tx, user_id, channels.into_iter().chain(direct))?;
-    tx.emit(FlagsChanged::all_read(), Audience::user(user_id));
+pub async fn mark_all_as_read(call: Call<User>, _params: NoParams) -> ApiResult<Reply<MarkedAsRead>> {
+    let caller = Caller::clone(&call.caller);
+    // A user may be in thousands of conversations, of which few have unread messages.
+    let find = move |snapshot: &Snapshot<'_>| -> ApiResult<(Vec<RecipientId>, MessageId)> {
+        Ok((unread_conversations(snapshot, caller.user_id)?, messages::newest_id(snapshot)?))
+    };
+    let (mut unread, seen) = call.app.read_quickly_or_slowly(Some(call.caller.quota_owner()), find).await?;
+    let mut until = None;
+    loop {
+        let mut caller = Caller::clone(&call.caller);
+        let job = move |tx: &mut Tx<'_>| -> ApiResult<(Vec<RecipientId>, u32)> {
+            caller.reload(tx)?;
+            let until = match until {
+                Some(until) => until,
+                None => begin_marking_all(tx, &caller, &mut unread, seen)?,
+            };
+            read_state::mark_conversations_read(tx, caller.user_id, &mut unread, until)?;
+            Ok((unread, until))
+        };
+        let (rest, newest) = call.app.writer.run(job).await?;
+        if rest.is_empty() {
+            break;
+        }
+        (unread, until) = (rest, Some(newest));
+    }
     Reply::data(&MarkedAsRead { complete: true })
+}
+
+fn unread_conversations(connection: &Connection, user_id: UserId) -> ApiResult<Vec<RecipientId>> {
+    let channels = subscriptions::ever_received(connection, user_id)?;
+    let direct = messages::direct_recipients(connection, user_id)?;
+    let mut unread = Vec::new();
+    for recipient_id in channels.into_iter().chain(direct) {
+        if !read_state::is_all_read(connection, user_id, recipient_id)? {
+            unread.push(recipient_id);
+        }
+    }
+    Ok(unread)
+}
+
+/// Emits that all messages of the caller are read, and adds the conversations of messages that were sent after `seen`. Returns the
+/// newest message of all: later ones stay unread, also if the last job comes after them.
+fn begin_marking_all(
+    tx: &mut Tx<'_>,
+    caller: &Caller,
+    unread: &mut Vec<RecipientId>,
+    seen: MessageId,
+) -> ApiResult<u32> {
+    for recipient_id in messages::conversations_since(tx, seen)? {
+        let viewer = MessageViewer::new(tx.ctx(caller));
+        if !unread.contains(&recipient_id) && !viewer.conversation(recipient_id)?.received.is_empty() {
+            unread.push(recipient_id);
+        }
+    }
+    tx.emit(FlagsChanged::all_read(), Audience::user(caller.user_id));
+    phones::all_read(tx, caller.user_id)?;
+    Ok(messages::newest_id(tx)?.bit().unwrap_or_default())
 }
 
 /// Parameters of `POST /mark_stream_as_read`.

@@ -7,6 +7,8 @@ pub mod for_narrow;
 pub mod mark_as_read;
 
 use crate::api::messages::fetch::check_number;
+use crate::app::App;
+use crate::auth::Ctx;
 use crate::domain::messages::events::{FlagsChanged, UnreadDetail, UnreadDetails, UnreadPlace};
 use crate::domain::messages::flags::bit;
 use crate::domain::messages::read_state;
@@ -14,8 +16,8 @@ use crate::domain::messages::receipts::historical;
 use crate::domain::messages::viewer::{MessageViewer, invalid_message};
 use crate::domain::{access, messages, rows};
 use crate::events::Audience;
-use crate::http::{ApiError, ApiResult, Caller, Reply, User};
-use crate::store::Tx;
+use crate::http::{ApiError, ApiResult, Call, Caller, Reply, User};
+use crate::store::{Snapshot, Tx};
 use crate::types::{MessageId, RecipientId, StreamId, distinct, fold};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -85,20 +87,55 @@ pub struct UpdatedFlags {
 }
 
 /// `POST /messages/flags`: adds a flag of the caller to messages, or removes it.
-pub fn update_flags(tx: &mut Tx<'_>, caller: &User, params: FlagsParams) -> ApiResult<Reply<UpdatedFlags>> {
-    let add = is_add(&params.op)?;
-    let flag = EditableFlag::from_client(&params.flag)?;
+pub async fn update_flags(call: Call<User>, params: FlagsParams) -> ApiResult<Reply<UpdatedFlags>> {
+    let change = FlagChange { add: is_add(&params.op)?, flag: EditableFlag::from_client(&params.flag)? };
     check_number(params.messages.len())?;
     let ids = distinct(params.messages);
-    let changed = change(tx, caller, flag, add, &ids)?;
+    let is_long = ids.len() > STEP;
+    if is_long && change.needs_access() {
+        let (caller, ids, now) = (Caller::clone(&call.caller), ids.clone(), call.app.clock.seconds());
+        let check = move |snapshot: &Snapshot<'_>| {
+            let viewer = MessageViewer::new(Ctx::new(snapshot, &caller, now));
+            ids.iter().try_for_each(|id| viewer.recipient_of(*id)?.map(|_| ()).ok_or_else(invalid_message))
+        };
+        call.app.read_quickly_or_slowly(Some(call.caller.quota_owner()), check).await?;
+    }
+    let changed = change_all(&call.app, &call.caller, change, ids, is_long).await?;
     Reply::data(&UpdatedFlags {
         messages: changed.ids,
         ignored_because_not_subscribed_channels: changed.ignored,
     })
 }
 
+/// The most messages whose flags are changed in one step of a job. Each may be in another conversation.
+const STEP: usize = 100;
+
+/// The addition or removal of a flag.
+#[derive(Clone, Copy)]
+pub struct FlagChange {
+    pub add: bool,
+    pub flag: EditableFlag,
+}
+
+impl FlagChange {
+    /// True if all messages must be ones that the caller may read.
+    fn needs_access(self) -> bool {
+        self.add != (self.flag == EditableFlag::Read)
+    }
+
+    fn name(self) -> &'static str {
+        match self.flag {
+            EditableFlag::Read => "read",
+            EditableFlag::Bit(_, name) => name,
+        }
+    }
+}
+
 /// The result of changing flags.
+#[derive(Default)]
 pub struct ChangedFlags {
+    /// The messages that the caller may read, ascending.
+    pub readable: Vec<MessageId>,
     /// The messages that changed, ascending.
     pub ids: Vec<MessageId>,
     /// When messages are marked as unread, the channels whose messages were ignored because the caller is not subscribed
@@ -106,27 +143,84 @@ pub struct ChangedFlags {
     pub ignored: Option<Vec<StreamId>>,
 }
 
-/// Changes a flag on messages, ascending, and emits the change to the caller's clients.
-pub fn change(
+/// Changes a flag on messages, ascending, in as many jobs as needed, and emits what each changed to the caller's clients. Messages
+/// that the caller cannot read are left out (`is_lenient`) or refused.
+pub async fn change_all(
+    app: &App,
+    caller: &Caller,
+    change: FlagChange,
+    mut ids: Vec<MessageId>,
+    is_lenient: bool,
+) -> ApiResult<ChangedFlags> {
+    let mut all = ChangedFlags::default();
+    loop {
+        let mut caller = caller.clone();
+        let job = move |tx: &mut Tx<'_>| {
+            caller.reload(tx)?;
+            change_some(tx, &caller, change, ids, is_lenient)
+        };
+        let (changed, rest) = app.writer.run(job).await?;
+        all.readable.extend(changed.readable);
+        all.ids.extend(changed.ids);
+        if let Some(ignored) = changed.ignored {
+            all.ignored.get_or_insert_default().extend(ignored);
+        }
+        if rest.is_empty() {
+            break;
+        }
+        ids = rest;
+    }
+    all.ignored = all.ignored.map(distinct);
+    Ok(all)
+}
+
+/// Changes a flag on as many messages as there is time for, and returns the others.
+fn change_some(
     tx: &mut Tx<'_>,
     caller: &Caller,
-    flag: EditableFlag,
-    add: bool,
-    ids: &[MessageId],
-) -> ApiResult<ChangedFlags> {
-    let (ids, ignored, name, details) = match (flag, add) {
-        (EditableFlag::Read, true) => (mark_read(tx, caller, ids)?, None, "read", None),
-        (EditableFlag::Read, false) => {
-            let (ids, ignored) = mark_unread(tx, caller, ids)?;
-            let details = unread_details(tx, caller, &ids)?;
-            (ids, Some(ignored), "read", Some(details))
+    change: FlagChange,
+    mut ids: Vec<MessageId>,
+    is_lenient: bool,
+) -> ApiResult<(ChangedFlags, Vec<MessageId>)> {
+    let is_unread = change.flag == EditableFlag::Read && !change.add;
+    let mut all = ChangedFlags { ignored: is_unread.then(Vec::new), ..ChangedFlags::default() };
+    let mut details = is_unread.then(UnreadDetails::new);
+    let mut budget = tx.budget("flags");
+    while !ids.is_empty() && budget.next_step() {
+        let rest = ids.split_off(ids.len().min(STEP));
+        let mut step = std::mem::replace(&mut ids, rest);
+        if is_lenient {
+            step = readable(&MessageViewer::new(tx.ctx(caller)), &step)?;
         }
-        (EditableFlag::Bit(bit, name), _) => (change_bit(tx, caller, bit, add, ids)?, None, name, None),
-    };
-    if !ids.is_empty() {
-        tx.emit(FlagsChanged::new(add, name, &ids, details), Audience::user(caller.user_id));
+        let changed = match (change.flag, change.add) {
+            (EditableFlag::Read, true) => mark_read(tx, caller, &step)?,
+            (EditableFlag::Read, false) => {
+                let (changed, ignored) = mark_unread(tx, caller, &step)?;
+                all.ignored.get_or_insert_default().extend(ignored);
+                details.get_or_insert_default().extend(unread_details(tx, caller, &changed)?);
+                changed
+            }
+            (EditableFlag::Bit(bit, _), add) => change_bit(tx, caller, bit, add, &step)?,
+        };
+        all.ids.extend(changed);
+        all.readable.extend(step);
     }
-    Ok(ChangedFlags { ids, ignored })
+    if !all.ids.is_empty() {
+        let event = FlagsChanged::new(change.add, change.name(), &all.ids, details);
+        tx.emit(event, Audience::user(caller.user_id));
+    }
+    Ok((all, ids))
+}
+
+/// The messages that the viewer may read, of some.
+fn readable(viewer: &MessageViewer<'_>, ids: &[MessageId]) -> ApiResult<Vec<MessageId>> {
+    let mut readable = Vec::with_capacity(ids.len());
+    for id in ids {
+        if viewer.recipient_of(*id)?.is_some() {
+            readable.push(*id);
+        }
+    }
+    Ok(readable)
 }
 
 fn change_bit(

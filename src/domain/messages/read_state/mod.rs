@@ -165,18 +165,33 @@ pub fn mark_all_read(tx: &Tx<'_>, user_id: UserId, recipient_id: RecipientId) ->
     }
 }
 
-/// Marks all of the conversations of a user as read.
-pub fn mark_everything_read(
+/// Number of conversations that one step of a job marks as read.
+const CONVERSATIONS_PER_STEP: usize = 20;
+
+/// Marks the messages up to an id as read in some conversations of a user: in as many as there is time for, which are removed from
+/// the list. The notifications on phones are left as they are.
+pub fn mark_conversations_read(
     tx: &Tx<'_>,
     user_id: UserId,
-    recipient_ids: impl IntoIterator<Item = RecipientId>,
+    recipient_ids: &mut Vec<RecipientId>,
+    until: u32,
 ) -> ApiResult<()> {
-    for recipient_id in recipient_ids {
-        if let Some(mut set) = all_read(tx, user_id, recipient_id)? {
+    let mut budget = tx.budget("read_conversations");
+    while !recipient_ids.is_empty() && budget.next_step() {
+        let first = recipient_ids.len().saturating_sub(CONVERSATIONS_PER_STEP);
+        for recipient_id in recipient_ids.drain(first..) {
+            let Some(newest) = newest_bit(tx, recipient_id)? else { continue };
+            let mut set = load(tx, user_id, recipient_id)?;
+            set.insert_until(newest.min(until));
             write(tx, user_id, recipient_id, &mut set)?;
         }
     }
-    phones::all_read(tx, user_id)
+    Ok(())
+}
+
+/// True if a user has read all of a conversation.
+pub fn is_all_read(connection: &Connection, user_id: UserId, recipient_id: RecipientId) -> ApiResult<bool> {
+    Ok(all_read(connection, user_id, recipient_id)?.is_none())
 }
 
 /// The set of a user to whom all of a conversation becomes read; `None` if it is read already.
