@@ -327,10 +327,13 @@ fn store(
     Ok(Stored { id, topic_links, submessage })
 }
 
-/// Marks a message as read for its sender on request, for users who muted them (`muters`), and for all users of an archived
+/// Number of users for whom the job that sends a message, and each step of its follow-up jobs, marks it as read.
+const READERS_PER_STEP: usize = 50;
+
+/// Marks a new message as read for its sender on request, for users who muted them (`muters`), and for all users of an archived
 /// channel. Returns these users.
 fn mark_as_read(
-    tx: &Tx<'_>,
+    tx: &mut Tx<'_>,
     sender_id: UserId,
     message: &OutgoingMessage,
     target: &Target<'_>,
@@ -339,20 +342,39 @@ fn mark_as_read(
 ) -> ApiResult<Vec<UserId>> {
     let knowing =
         message.read_by_sender.then_some(sender_id).into_iter().chain(message.read_by.iter().copied());
-    let in_archive = match &message.destination {
-        Destination::Channel(stream, _) if stream.is_archived => target.audience.bitmap().clone(),
-        _ => RoaringBitmap::new(),
-    };
-    let mut readers = Vec::new();
-    for user_id in knowing.chain(muters).chain(in_archive.into_iter().map(UserId::from)) {
-        // Each user is listed once: a read message is not marked again.
-        if target.audience.contains(user_id)
-            && !read_state::mark_read(tx, user_id, target.recipient_id, &[id])?.is_empty()
-        {
-            readers.push(user_id);
+    let mut readers: RoaringBitmap = knowing.chain(muters).filter_map(UserId::bit).collect();
+    readers &= target.audience.bitmap();
+    if let Destination::Channel(stream, _) = &message.destination
+        && stream.is_archived
+    {
+        readers |= target.audience.bitmap();
+    }
+    let user_ids: Vec<UserId> = readers.into_iter().map(UserId::from).collect();
+    let (later, now) = user_ids.split_at(user_ids.len().saturating_sub(READERS_PER_STEP));
+    for user_id in now {
+        read_state::mark_read(tx, *user_id, target.recipient_id, &[id])?;
+    }
+    if !later.is_empty() {
+        let later = later.to_vec();
+        tx.then(move |tx| mark_as_read_later(tx, id, later));
+    }
+    Ok(user_ids)
+}
+
+/// Marks a new message as read for the rest of the users, who may be thousands: they get the notice of a resolved topic as read.
+fn mark_as_read_later(tx: &mut Tx<'_>, id: MessageId, mut user_ids: Vec<UserId>) -> ApiResult<()> {
+    let Some(recipient_id) = access::messages::recipient_of(tx, id)? else { return Ok(()) };
+    let mut budget = tx.budget("new_readers");
+    while !user_ids.is_empty() && budget.next_step() {
+        let first = user_ids.len().saturating_sub(READERS_PER_STEP);
+        for user_id in user_ids.drain(first..) {
+            read_state::mark_read(tx, user_id, recipient_id, &[id])?;
         }
     }
-    Ok(readers)
+    if !user_ids.is_empty() {
+        tx.then(move |tx| mark_as_read_later(tx, id, user_ids));
+    }
+    Ok(())
 }
 
 /// Emits a message to its receivers.

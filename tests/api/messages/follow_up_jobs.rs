@@ -1,8 +1,9 @@
 //! Changes of others between the jobs of a long change: the later decision counts.
 
+use super::finding::found;
 use super::{edit, subscribe};
 use crate::background_jobs::server_in_steps;
-use crate::harness::interrupt;
+use crate::harness::{interrupt, until};
 use serde_json::json;
 use teamchat::app::Options;
 
@@ -89,4 +90,25 @@ async fn policies_that_are_set_after_a_topic_was_deleted_stay() {
     Box::pin(interrupt(&server, deleted, policy(1))).await.ok();
     let left = server.column("SELECT user_id FROM user_topic WHERE visibility_policy = 1").await;
     assert_eq!(left, [ada.user_id.to_string()]);
+}
+
+/// The notice of a resolved topic is read for most subscribers. The job that sends it stores that for 50 of them.
+// conformance: move-35
+#[tokio::test]
+async fn notices_that_many_have_read_are_stored_in_several_jobs() {
+    let server = server_in_steps(Options::default()).await;
+    let crowd = server.crowd(120).await;
+    let garden = server.channel("garden", &crowd.iter().collect::<Vec<_>>()).await;
+    let id = crowd[0].send(garden, "lunch", "hello").await;
+    let mut queue = crowd[1].register(json!({"event_types": ["message"]})).await;
+    let resolved = json!({"topic": "\u{2714} lunch", "propagate_mode": "change_all"});
+    crowd[0].patch(&format!("/messages/{id}"), resolved).await.ok();
+    assert_eq!(queue.expect_kinds(&["message"]).await[0]["flags"], json!(["read"]));
+    let background = server.app().writer.background();
+    until(|| background.figures().get("new_readers").is_some_and(|figures| figures.jobs == 2)).await;
+    server.sql("").await;
+    assert_eq!(background.figures()["new_readers"].most_steps, 1);
+    for user in [&crowd[1], &crowd[60], &crowd[119]] {
+        assert_eq!(found(user, json!([["is", "unread"]])).await, [id]);
+    }
 }
