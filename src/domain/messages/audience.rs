@@ -8,6 +8,7 @@ use crate::domain::messages::record::MessageRow;
 use crate::domain::messages::{flag_sql, read_state, receipts};
 use crate::domain::rows;
 use crate::domain::rows::channel::StreamRow;
+use crate::domain::subscriptions;
 use crate::domain::subscriptions::members;
 use crate::error::ApiResult;
 use crate::events::Audience;
@@ -128,6 +129,13 @@ pub fn readers_besides_subscribers(
         readers |= membership::users_in(tx, &[setting.group_of(tx, stream.stream_id)?], tx.now())?;
     }
     without_guests(tx, user_ids & readers)
+}
+
+/// Returns the users of a set who may read messages of a channel.
+pub fn readers_among(tx: &Tx<'_>, stream: &StreamRow, user_ids: RoaringBitmap) -> ApiResult<RoaringBitmap> {
+    let subscribers = subscriptions::subscribers_with_deactivated(tx, stream.stream_id)?;
+    let others = readers_besides_subscribers(tx, stream, &user_ids - &subscribers)?;
+    Ok((user_ids & subscribers) | others)
 }
 
 /// True if a user may read a channel.

@@ -110,12 +110,23 @@ pub fn emit(
         let muted_topics = muted_of(tx, user_id)?;
         tx.emit(MutedTopicsChanged { muted_topics }, Audience::user(user_id));
     }
+    emit_changed(tx, [user_id], stream_id, topic, visibility_policy);
+    Ok(())
+}
+
+/// Emits the same policy to each of some users, for whom it was just written. Neither it nor the one before mutes the topic.
+pub fn emit_changed(
+    tx: &mut Tx<'_>,
+    user_ids: impl IntoIterator<Item = UserId>,
+    stream_id: StreamId,
+    topic: &Topic,
+    visibility_policy: VisibilityPolicy,
+) {
     let changed = UserTopicChanged {
         stream_id,
         topic_name: topic.as_str().to_owned(),
         last_updated: tx.now(),
         visibility_policy,
     };
-    tx.emit(changed, Audience::user(user_id));
-    Ok(())
+    tx.emit(changed, Audience::users(user_ids));
 }

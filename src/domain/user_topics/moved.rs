@@ -5,6 +5,7 @@ use crate::domain::user_topics::{events, sql};
 use crate::error::ApiResult;
 use crate::store::Tx;
 use crate::types::{StreamId, Topic, UserId};
+use roaring::RoaringBitmap;
 use std::collections::BTreeMap;
 
 /// A topic of a channel.
@@ -19,11 +20,11 @@ pub struct TopicPlace<'a> {
 /// topic were moved; if only some are, the policies stay.
 ///
 /// If there were messages `at_target` already, the two policies of a user are merged ([`VisibilityPolicy::merged`]).
-/// Otherwise the policy of the source replaces the one of the target, unless the user has none. Users for whom
-/// `may_read_target` returns false lose their policy for the source.
+/// Otherwise the policy of the source replaces the one of the target, unless the user has none. Users whom
+/// `may_read_target` does not return lose their policy for the source.
 ///
-/// Nothing changes for users for whom `saw_source` returns false, who may have a policy for a name that they guessed:
-/// an event would reveal messages that they cannot see.
+/// Nothing changes for users whom `saw_source` does not return, who may have a policy for a name that they guessed: an event
+/// would reveal messages that they cannot see. Both get all users with a policy, who can be thousands.
 ///
 /// Does nothing if only the spelling changed: a policy applies to all spellings of a topic.
 pub fn move_policies(
@@ -31,8 +32,8 @@ pub fn move_policies(
     from: TopicPlace<'_>,
     to: TopicPlace<'_>,
     at_target: bool,
-    mut saw_source: impl FnMut(&Tx<'_>, UserId) -> ApiResult<bool>,
-    mut may_read_target: impl FnMut(&Tx<'_>, UserId) -> ApiResult<bool>,
+    saw_source: impl FnOnce(&Tx<'_>, RoaringBitmap) -> ApiResult<RoaringBitmap>,
+    may_read_target: impl FnOnce(&Tx<'_>, RoaringBitmap) -> ApiResult<RoaringBitmap>,
 ) -> ApiResult<()> {
     let (from_key, to_key) = (from.topic.key(), to.topic.key());
     if from.stream_id == to.stream_id && from_key == to_key {
@@ -46,11 +47,15 @@ pub fn move_policies(
     for (user_id, policy) in sql::of_topic(tx, to.stream_id, &to_key)? {
         policies.entry(user_id).or_default().1 = policy;
     }
+    if policies.is_empty() {
+        return Ok(());
+    }
+    let users = saw_source(tx, policies.keys().filter_map(|user_id| user_id.bit()).collect())?;
+    let readers = may_read_target(tx, users.clone())?;
+    policies.retain(|user_id, _| user_id.is_in(&users));
+    let (mut at_source, mut targets) = (SharedEvents::new(), SharedEvents::new());
     for (user_id, (source, target)) in policies {
-        if !saw_source(tx, user_id)? {
-            continue;
-        }
-        let wanted = if !may_read_target(tx, user_id)? {
+        let wanted = if !user_id.is_in(&readers) {
             target
         } else if at_target {
             source.merged(target)
@@ -59,22 +64,38 @@ pub fn move_policies(
         } else {
             source
         };
-        set(tx, user_id, from, source, VisibilityPolicy::Inherit)?;
-        set(tx, user_id, to, target, wanted)?;
+        set(tx, user_id, from, (source, VisibilityPolicy::Inherit), &mut at_source)?;
+        set(tx, user_id, to, (target, wanted), &mut targets)?;
+    }
+    for (place, shared) in [(from, at_source), (to, targets)] {
+        for (policy, user_ids) in shared {
+            events::emit_changed(tx, user_ids, place.stream_id, place.topic, policy);
+        }
     }
     Ok(())
 }
 
+/// The users who get the same event, by the policy in it.
+type SharedEvents = Vec<(VisibilityPolicy, Vec<UserId>)>;
+
+/// Changes a policy. Its event is added to those that users share, except if it comes with a list of muted topics.
 fn set(
     tx: &mut Tx<'_>,
     user_id: UserId,
     place: TopicPlace<'_>,
-    before: VisibilityPolicy,
-    after: VisibilityPolicy,
+    (before, after): (VisibilityPolicy, VisibilityPolicy),
+    shared: &mut SharedEvents,
 ) -> ApiResult<()> {
     if before == after {
         return Ok(());
     }
     sql::put(tx, user_id, place.stream_id, place.topic, after, tx.now())?;
-    events::emit(tx, user_id, place.stream_id, place.topic, before, after)
+    if [before, after].contains(&VisibilityPolicy::Muted) {
+        return events::emit(tx, user_id, place.stream_id, place.topic, before, after);
+    }
+    match shared.iter_mut().find(|(policy, _)| *policy == after) {
+        Some((_, user_ids)) => user_ids.push(user_id),
+        None => shared.push((after, vec![user_id])),
+    }
+    Ok(())
 }

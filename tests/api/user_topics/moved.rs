@@ -34,7 +34,7 @@ impl PolicyFixture {
     /// Moves the policies of `soup` to `bread`. `shut_out` may not read there.
     async fn move_soup(&self, at_target: bool, shut_out: Option<usize>) {
         let (lunch, talk) = (StreamId(self.lunch), StreamId(self.talk));
-        let shut_out = shut_out.map(|index| UserId(self.people[index].user_id));
+        let shut_out = shut_out.and_then(|index| UserId(self.people[index].user_id).bit());
         let job = move |tx: &mut teamchat::store::Tx<'_>| -> Result<(), ApiError> {
             let (soup, bread) = (Topic::stored("soup".into()), Topic::stored("bread".into()));
             let from = TopicPlace { stream_id: lunch, topic: &soup };
@@ -44,8 +44,13 @@ impl PolicyFixture {
                 from,
                 to,
                 at_target,
-                |_, _| Ok(true),
-                |_, user_id| Ok(Some(user_id) != shut_out),
+                |_, user_ids| Ok(user_ids),
+                |_, mut user_ids| {
+                    if let Some(bit) = shut_out {
+                        user_ids.remove(bit);
+                    }
+                    Ok(user_ids)
+                },
             )
         };
         let moved = self.server.app().writer.run(job).await;
@@ -101,6 +106,29 @@ async fn policies_are_lost_without_access_to_the_target() {
     assert_eq!(fixture.policies().await, [(0, 3), (0, 0), (0, 0)]);
     let state: Value = fixture.people[1].register(()).await.state.clone();
     assert_eq!(state["user_topics"], json!([]));
+}
+
+/// A topic may have thousands of followers, and anyone can resolve it.
+#[tokio::test]
+async fn followers_of_a_topic_share_the_events_of_its_move() {
+    let fixture = PolicyFixture::new([(3, 0), (3, 0), (1, 0)]).await;
+    let PolicyFixture { server, people, lunch, .. } = &fixture;
+    subscribe(&people[0], &["lunch"], json!({"principals": [people[1].user_id, people[2].user_id]})).await;
+    let id = people[0].send(*lunch, "soup", "hot").await;
+    let mut queues = Vec::new();
+    for client in people {
+        queues.push(client.register(json!({"event_types": ["user_topic"]})).await);
+    }
+    let resolved = json!({"topic": "\u{2714} soup", "propagate_mode": "change_all"});
+    people[0].patch(&format!("/messages/{id}"), resolved).await.ok();
+    let stored = "SELECT count(*) FROM event WHERE type = 'user_topic' AND payload GLOB '*soup*'";
+    assert_eq!(server.column(stored).await, ["4"]);
+    for (queue, policy) in queues.iter_mut().zip([3, 3, 1]) {
+        let events = queue.expect_kinds(&["user_topic", "user_topic"]).await;
+        let changes: Vec<_> =
+            events.iter().map(|event| (&event["topic_name"], &event["visibility_policy"])).collect();
+        assert_eq!(changes, [(&json!("soup"), &json!(0)), (&json!("\u{2714} soup"), &json!(policy))]);
+    }
 }
 
 #[tokio::test]

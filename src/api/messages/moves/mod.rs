@@ -15,7 +15,7 @@ use crate::api::messages::moves::plan::Move;
 use crate::api::messages::moves::receipts::Receipts;
 use crate::domain::access::messages::clip;
 use crate::domain::messages::audience::{
-    Notified, by_known_messages, may_read, readers_besides_subscribers, recipients, without_guests,
+    Notified, by_known_messages, readers_among, readers_besides_subscribers, recipients, without_guests,
 };
 use crate::domain::messages::events::{FlagsChanged, MessagesDeleted};
 use crate::domain::messages::flags::bit;
@@ -61,11 +61,11 @@ pub fn apply(
         let from = TopicPlace { stream_id: mv.from.stream_id, topic: &mv.old_topic };
         let to = TopicPlace { stream_id: mv.to.stream_id, topic: &mv.topic };
         let received = moved::all_receivers(&receivers.before);
-        let saw = |tx: &Tx<'_>, user_id: UserId| {
-            let has_seen = mv.from.has_public_history() || user_id.is_in(&received);
-            Ok(has_seen && may_read(tx, &mv.from, user_id)?)
+        let saw = |tx: &Tx<'_>, user_ids: RoaringBitmap| {
+            let saw = if mv.from.has_public_history() { user_ids } else { user_ids & received };
+            readers_among(tx, &mv.from, saw)
         };
-        let may_read_target = |tx: &Tx<'_>, user_id| may_read(tx, &mv.to, user_id);
+        let may_read_target = |tx: &Tx<'_>, user_ids| readers_among(tx, &mv.to, user_ids);
         move_policies(tx, from, to, topic_existed == Some(true), saw, may_read_target)?;
     } else if begins_topic(tx, mv)? {
         auto_follow::after_split(tx, mv.sender_id, mv.to.stream_id, &mv.topic)?;
