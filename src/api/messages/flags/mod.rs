@@ -184,7 +184,6 @@ fn change_some(
 ) -> ApiResult<(ChangedFlags, Vec<MessageId>)> {
     let is_unread = change.flag == EditableFlag::Read && !change.add;
     let mut all = ChangedFlags { ignored: is_unread.then(Vec::new), ..ChangedFlags::default() };
-    let mut details = is_unread.then(UnreadDetails::new);
     let mut budget = tx.budget("flags");
     while !ids.is_empty() && budget.next_step() {
         let rest = ids.split_off(ids.len().min(STEP));
@@ -197,7 +196,6 @@ fn change_some(
             (EditableFlag::Read, false) => {
                 let (changed, ignored) = mark_unread(tx, caller, &step)?;
                 all.ignored.get_or_insert_default().extend(ignored);
-                details.get_or_insert_default().extend(unread_details(tx, caller, &changed)?);
                 changed
             }
             (EditableFlag::Bit(bit, _), add) => change_bit(tx, caller, bit, add, &step)?,
@@ -206,6 +204,8 @@ fn change_some(
         all.readable.extend(step);
     }
     if !all.ids.is_empty() {
+        // Once for all steps: a user may have thousands of policies for topics.
+        let details = is_unread.then(|| unread_details(tx, caller, &all.ids)).transpose()?;
         let event = FlagsChanged::new(change.add, change.name(), &all.ids, details);
         tx.emit(event, Audience::user(caller.user_id));
     }
