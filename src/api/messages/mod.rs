@@ -83,7 +83,7 @@ fn routes() -> Vec<Route> {
             .on_full_disk(),
         Route::call(Method::POST, "/mark_all_as_read", USER, flags::mark_as_read::mark_all_as_read)
             .on_full_disk(),
-        Route::write(Method::POST, "/mark_stream_as_read", USER, flags::mark_as_read::mark_stream_as_read)
+        Route::call(Method::POST, "/mark_stream_as_read", USER, flags::mark_as_read::mark_stream_as_read)
             .on_full_disk(),
         Route::call(Method::POST, "/mark_topic_as_read", USER, flags::mark_as_read::mark_topic_as_read)
             .on_full_disk(),

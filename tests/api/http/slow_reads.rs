@@ -102,6 +102,26 @@ async fn long_lists_and_searches_delay_no_other_requests() {
     marking.await.ok();
 }
 
+/// A channel may have many unread messages, and a topic many read ones between the unread ones of others.
+#[tokio::test]
+async fn unread_messages_to_mark_are_found_in_the_pool() {
+    let server = TestServer::start().await;
+    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
+    let garden = server.channel("garden", &[&ada, &bob]).await;
+    let topic = json!({"stream_id": garden, "topic_name": "lunch"});
+    for (path, parameters) in
+        [("/mark_stream_as_read", json!({"stream_id": garden})), ("/mark_topic_as_read", topic)]
+    {
+        let id = bob.send(garden, "lunch", "hello").await;
+        let blocked = Blocked::new(server.app(), |app| &app.pools.slow_reads).await;
+        let mut marked = Box::pin(ada.post(path, parameters));
+        assert!(!is_answered_before_requests(&server, &mut marked).await, "{path}");
+        blocked.end().await;
+        marked.await.ok();
+        assert_eq!(ada.message(id).await["flags"], json!(["read"]));
+    }
+}
+
 /// Characters are counted only if the bytes may exceed the limit, and other changes do not wait for that.
 #[tokio::test]
 async fn the_characters_of_a_storage_are_counted_in_the_pool() {

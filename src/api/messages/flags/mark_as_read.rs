@@ -2,6 +2,7 @@
 //! read, all deprecated for `POST /messages/flags/narrow`.
 
 use crate::api::messages::fetch::MAX_MESSAGES;
+use crate::auth::Ctx;
 use crate::domain::access::messages::ALL_IDS;
 use crate::domain::limits::MAX_SHOWN_UNREAD;
 use crate::domain::messages::destination::read_topic;
@@ -99,16 +100,27 @@ pub struct StreamParams {
 
 /// `POST /mark_stream_as_read`: marks all messages of a channel as read. If there are very many, the event lists
 /// only the newest, which are the only ones that clients know.
-pub fn mark_stream_as_read(tx: &mut Tx<'_>, caller: &User, params: StreamParams) -> ApiResult<Reply> {
-    let stream = access::channels::find_for_content(tx.ctx(caller), params.stream_id)?;
-    let recipient_id = stream.recipient_id;
-    let tests = vec![Test::Channel(Rc::new(stream)), Test::Unread];
-    let ids = messages(tx, caller, tests, *ALL_IDS.end(), MAX_SHOWN_UNREAD)?;
-    if !ids.is_empty() {
-        read_state::mark_all_read(tx, caller.user_id, recipient_id)?;
-        emit_read(tx, caller, &ids);
-    }
-    Ok(Reply::ok())
+pub async fn mark_stream_as_read(call: Call<User>, params: StreamParams) -> ApiResult<Reply> {
+    let (caller, now) = (Caller::clone(&call.caller), call.app.clock.seconds());
+    let stream_id = params.stream_id;
+    let find = move |snapshot: &Snapshot<'_>| -> ApiResult<(Vec<MessageId>, MessageId)> {
+        let ctx = Ctx::new(snapshot, &caller, now);
+        let stream = access::channels::find_for_content(ctx, stream_id)?;
+        let tests = vec![Test::Channel(Rc::new(stream)), Test::Unread];
+        Ok((messages(ctx, tests, *ALL_IDS.end(), MAX_SHOWN_UNREAD)?, messages::newest_id(snapshot)?))
+    };
+    let owner = Some(call.caller.quota_owner());
+    let (ids, newest) = call.app.read_in(&call.app.pools.slow_reads, owner, find).await?;
+    let mark = move |tx: &mut Tx<'_>, caller: &User| -> ApiResult<Reply> {
+        let stream = access::channels::find_for_content(tx.ctx(caller), stream_id)?;
+        if !ids.is_empty() {
+            // Messages that arrived since are not in the event.
+            read_state::mark_read_until(tx, caller.user_id, stream.recipient_id, newest)?;
+            emit_read(tx, caller, &ids);
+        }
+        Ok(Reply::ok())
+    };
+    call.write(mark).await
 }
 
 /// Parameters of `POST /mark_topic_as_read`.
@@ -122,38 +134,46 @@ pub struct TopicParams {
 
 /// `POST /mark_topic_as_read`: marks all messages of a topic as read.
 pub async fn mark_topic_as_read(call: Call<User>, params: TopicParams) -> ApiResult<Reply> {
-    let params = Arc::new(params);
+    let (stream_id, params) = (params.stream_id, Arc::new(params));
     let mut next = Some(*ALL_IDS.end());
     while let Some(until) = next {
-        let (mut caller, params) = (Caller::clone(&call.caller), Arc::clone(&params));
-        let batch = move |tx: &mut Tx<'_>| {
+        let (caller, params) = (Caller::clone(&call.caller), Arc::clone(&params));
+        let now = call.app.clock.seconds();
+        let find =
+            move |snapshot: &Snapshot<'_>| find_unread(Ctx::new(snapshot, &caller, now), &params, until);
+        let owner = Some(call.caller.quota_owner());
+        let ids = call.app.read_in(&call.app.pools.slow_reads, owner, find).await?;
+        let oldest = ids.first().filter(|_| ids.len() == MAX_MESSAGES);
+        // Messages that arrive or become unread between the jobs stay unread.
+        next = oldest.and_then(|oldest| Direction::Down.past(oldest.bit()?));
+        if ids.is_empty() {
+            break;
+        }
+        let mut caller = Caller::clone(&call.caller);
+        let mark = move |tx: &mut Tx<'_>| -> ApiResult<()> {
             caller.reload(tx)?;
-            mark_batch(tx, &caller, &params, until)
+            let stream = access::channels::find_for_content(tx.ctx(&caller), stream_id)?;
+            let changed = read_state::mark_read(tx, caller.user_id, stream.recipient_id, &ids)?;
+            if !changed.is_empty() {
+                emit_read(tx, &caller, &changed);
+            }
+            Ok(())
         };
-        next = call.app.writer.run(batch).await?;
+        call.app.writer.run(mark).await?;
     }
     Ok(Reply::ok())
 }
 
-/// Marks the newest unread messages of a topic up to an id as read, as many as fit into one job. Returns the id up to which the next
-/// job goes on, if there are more: messages that arrive or become unread between the jobs stay unread.
-fn mark_batch(tx: &mut Tx<'_>, caller: &Caller, params: &TopicParams, until: u32) -> ApiResult<Option<u32>> {
-    let stream = access::channels::find_for_content(tx.ctx(caller), params.stream_id)?;
-    let recipient_id = stream.recipient_id;
+/// The newest unread messages of a topic up to an id, as many as one job marks.
+fn find_unread(ctx: Ctx<'_>, params: &TopicParams, until: u32) -> ApiResult<Vec<MessageId>> {
+    let stream = Rc::new(access::channels::find_for_content(ctx, params.stream_id)?);
     let topic = read_topic(&params.topic_name)?;
-    let stream = Rc::new(stream);
-    if messages(tx, caller, in_topic(&stream, &topic), *ALL_IDS.end(), 1)?.is_empty() {
+    if messages(ctx, in_topic(&stream, &topic), *ALL_IDS.end(), 1)?.is_empty() {
         return Err(ApiError::bad_request(format!("No such topic '{}'", params.topic_name)));
     }
     let mut unread_in_topic = in_topic(&stream, &topic);
     unread_in_topic.push(Test::Unread);
-    let ids = messages(tx, caller, unread_in_topic, until, MAX_MESSAGES)?;
-    if !ids.is_empty() {
-        read_state::mark_read(tx, caller.user_id, recipient_id, &ids)?;
-        emit_read(tx, caller, &ids);
-    }
-    let oldest = ids.first().filter(|_| ids.len() == MAX_MESSAGES);
-    Ok(oldest.and_then(|oldest| Direction::Down.past(oldest.bit()?)))
+    messages(ctx, unread_in_topic, until, MAX_MESSAGES)
 }
 
 fn in_topic(stream: &Rc<StreamRow>, topic: &Topic) -> Vec<Test> {
@@ -161,16 +181,10 @@ fn in_topic(stream: &Rc<StreamRow>, topic: &Topic) -> Vec<Test> {
 }
 
 /// The newest received messages up to an id that match all tests, ascending.
-fn messages(
-    tx: &Tx<'_>,
-    caller: &Caller,
-    tests: Vec<Test>,
-    until: u32,
-    limit: usize,
-) -> ApiResult<Vec<MessageId>> {
+fn messages(ctx: Ctx<'_>, tests: Vec<Test>, until: u32, limit: usize) -> ApiResult<Vec<MessageId>> {
     let terms = tests.into_iter().map(|test| Term { test, negated: false }).collect();
     let narrow = Narrow { terms, ..Narrow::default() };
-    let viewer = MessageViewer::new(tx.ctx(caller));
+    let viewer = MessageViewer::new(ctx);
     let mut ids = Query::new(&viewer, &narrow, Direction::Down, limit)?.take(Some(until), limit)?;
     ids.reverse();
     Ok(ids)

@@ -157,12 +157,17 @@ pub fn mark_channel_read(
     Ok(unread)
 }
 
-/// Marks all of a conversation as read.
-pub fn mark_all_read(tx: &Tx<'_>, user_id: UserId, recipient_id: RecipientId) -> ApiResult<()> {
-    match all_read(tx, user_id, recipient_id)? {
-        Some(mut set) => store(tx, user_id, recipient_id, &mut set),
-        None => Ok(()),
-    }
+/// Marks the messages of a conversation up to an id as read.
+pub fn mark_read_until(
+    tx: &Tx<'_>,
+    user_id: UserId,
+    recipient_id: RecipientId,
+    until: MessageId,
+) -> ApiResult<()> {
+    let (Some(newest), Some(until)) = (newest_bit(tx, recipient_id)?, until.bit()) else { return Ok(()) };
+    let mut set = load(tx, user_id, recipient_id)?;
+    set.insert_until(newest.min(until));
+    store(tx, user_id, recipient_id, &mut set)
 }
 
 /// Number of conversations that one step of a job marks as read.
@@ -191,22 +196,8 @@ pub fn mark_conversations_read(
 
 /// True if a user has read all of a conversation.
 pub fn is_all_read(connection: &Connection, user_id: UserId, recipient_id: RecipientId) -> ApiResult<bool> {
-    Ok(all_read(connection, user_id, recipient_id)?.is_none())
-}
-
-/// The set of a user to whom all of a conversation becomes read; `None` if it is read already.
-fn all_read(
-    connection: &Connection,
-    user_id: UserId,
-    recipient_id: RecipientId,
-) -> ApiResult<Option<ReadSet>> {
-    let Some(newest) = newest_bit(connection, recipient_id)? else { return Ok(None) };
-    let mut set = load(connection, user_id, recipient_id)?;
-    if newest <= set.until() {
-        return Ok(None);
-    }
-    set.insert_until(newest);
-    Ok(Some(set))
+    let Some(newest) = newest_bit(connection, recipient_id)? else { return Ok(true) };
+    Ok(newest <= load(connection, user_id, recipient_id)?.until())
 }
 
 /// The newest message of a conversation, as sets hold it.
