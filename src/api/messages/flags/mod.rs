@@ -17,7 +17,7 @@ use crate::domain::messages::viewer::{MessageViewer, invalid_message};
 use crate::domain::{access, messages, rows};
 use crate::events::Audience;
 use crate::http::{ApiError, ApiResult, Call, Caller, Reply, User};
-use crate::store::{Snapshot, Tx};
+use crate::store::{Budget, Snapshot, Tx};
 use crate::types::{MessageId, RecipientId, StreamId, distinct, fold};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -184,8 +184,9 @@ fn change_some(
 ) -> ApiResult<(ChangedFlags, Vec<MessageId>)> {
     let is_unread = change.flag == EditableFlag::Read && !change.add;
     let mut all = ChangedFlags { ignored: is_unread.then(Vec::new), ..ChangedFlags::default() };
-    let mut budget = tx.budget("flags");
-    while !ids.is_empty() && budget.next_step() {
+    // The others are few, and change in one step.
+    let mut budget = is_lenient.then(|| tx.budget("flags"));
+    while !ids.is_empty() && budget.as_mut().is_none_or(Budget::next_step) {
         let rest = ids.split_off(ids.len().min(STEP));
         let mut step = std::mem::replace(&mut ids, rest);
         if is_lenient {
