@@ -63,8 +63,8 @@ pub struct App {
     pub phone_push: Deliveries,
     /// The number of messages of the last weeks, by channel.
     pub channel_traffic: Hourly<RecipientId, i64>,
-    /// Until when the certificate is valid, in UNIX seconds, and 0 as long as there is none; not set without TLS.
-    pub certificate_end: OnceLock<Arc<AtomicI64>>,
+    /// Until when the certificate is valid; not set without TLS.
+    pub certificate_end: OnceLock<Arc<CertificateEnd>>,
     /// The request that `teamchat doctor` sends through the public address.
     pub probe: Mutex<Probe>,
     /// When the space of the file and the disk was last measured, in UNIX seconds.
@@ -177,8 +177,14 @@ impl App {
 
     /// Until when the certificate is valid, in UNIX seconds; `None` without TLS, or as long as there is no certificate.
     pub fn certificate_end(&self) -> Option<i64> {
-        let end = self.certificate_end.get()?.load(Ordering::Relaxed);
+        let end = self.certificate_end.get()?.time.load(Ordering::Relaxed);
         (end != 0).then_some(end)
+    }
+
+    /// The end of a certificate that should have been renewed by a time, in UNIX seconds.
+    pub fn certificate_ending(&self, now: i64) -> Option<i64> {
+        let warned_from = self.certificate_end.get()?.warned_from.load(Ordering::Relaxed);
+        self.certificate_end().filter(|_| now >= warned_from)
     }
 
     /// True while the disk is almost full: the remaining space is for deletions.
@@ -334,6 +340,15 @@ pub struct TaskProgress {
     pub completed: u64,
     /// When the task has something to do next, in UNIX seconds.
     pub next_due: Option<i64>,
+}
+
+/// The end of the certificate, in UNIX seconds. Both are 0 as long as there is no certificate.
+#[derive(Debug, Default)]
+pub struct CertificateEnd {
+    /// Until when it is valid.
+    pub time: AtomicI64,
+    /// From when on warnings name it.
+    pub warned_from: AtomicI64,
 }
 
 /// A request to find out whether an address leads to this server, and through which proxies.

@@ -16,7 +16,7 @@ use crate::app::{App, Probe};
 pub use crate::commands::mail::{send_now, test_letter};
 use crate::commands::operator::as_operator;
 pub use crate::commands::purge::{Place, Purge, Purged};
-pub use crate::commands::status::{CERTIFICATE_END, DeliveryStatus, LARGE_LOG, LOW_DISK, Status};
+pub use crate::commands::status::{DeliveryStatus, LARGE_LOG, LOW_DISK, Status};
 use crate::commands::user::{check_is_not_only_owner, find_bot_owner, find_user};
 pub use crate::commands::webhook_bot::CreatedWebhookBot;
 use crate::commands::webhook_bot::{WebhookBot, create_webhook_bot};

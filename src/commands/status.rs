@@ -28,9 +28,6 @@ pub const LARGE_LOG: u64 = 256 << 20;
 /// The most people that one warning names.
 const MAX_NAMED: usize = 5;
 
-/// Time before the end of the certificate from which they warn, in seconds.
-pub const CERTIFICATE_END: i64 = 14 * SECONDS_PER_DAY;
-
 /// Time of failures from which `status` warns of notifications, in seconds. Push services of browsers fail now and then.
 const PUSH_FAILING: i64 = 15 * 60;
 
@@ -374,7 +371,7 @@ fn warnings(app: &App, read: &Read, backups: &BackupStatus, now: i64) -> Vec<Str
                 .to_owned(),
         );
     }
-    if let Some(end) = app.certificate_end().filter(|end| *end < now + CERTIFICATE_END) {
+    if let Some(end) = app.certificate_ending(now) {
         let (word, end) = (if end > now { "ends" } else { "ended" }, timestamp(end));
         warnings.push(format!(
             "The certificate {word} at {end}: replace its files, or look into the log for the reason why it is not renewed."

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicI64;
+use teamchat::app::CertificateEnd;
 use teamchat::commands::Command;
 use teamchat::types::timestamp;
 
@@ -256,7 +257,8 @@ async fn the_status_warns_of_many_failed_logins() {
 async fn the_status_warns_of_a_certificate_that_has_ended() {
     let server = TestServer::start().await;
     let end = START + 60;
-    server.app().certificate_end.set(Arc::new(AtomicI64::new(end))).unwrap();
+    let state = CertificateEnd { time: AtomicI64::new(end), warned_from: AtomicI64::new(START) };
+    server.app().certificate_end.set(Arc::new(state)).unwrap();
     for word in ["ends", "ended"] {
         let warnings = server.command(Command::Status).await["warnings"].to_string();
         let expected =

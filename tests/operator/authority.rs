@@ -22,7 +22,7 @@ use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 /// The name of the server in certificates.
 pub const NAME: &str = "chat.example.com";
 
-const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+pub const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Signs certificates.
 pub struct Authority {

@@ -1,6 +1,6 @@
 //! `--tls-cert` and `--tls-key`: requests with and without TLS, replaced files, and files that cannot be used.
 
-use crate::authority::{Authority, NAME, address_of, request, send_plain, with};
+use crate::authority::{Authority, DAY, NAME, address_of, request, send_plain, with};
 use crate::program::{Serving, command, create_owner, words};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -268,7 +268,8 @@ async fn a_replaced_certificate_is_for_new_connections() {
 #[tokio::test]
 async fn certificates_that_end_soon_are_warned_of() {
     let folder = tempfile::tempdir().unwrap();
-    let files = Authority::new().issue(folder.path(), &[NAME], 8);
+    let begin = SystemTime::now() - DAY * 83;
+    let files = Authority::new().issue_from(folder.path(), &[NAME], begin, 90);
     let serving = Serving::start(folder.path(), &[&["--listen", "127.0.0.1:0"][..], &files.flags()].concat());
     while !serving.log().contains("the certificate expires in 6 days: replace it") {
         tokio::task::yield_now().await;

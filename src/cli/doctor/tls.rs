@@ -5,9 +5,8 @@ use crate::cli::common::Failure;
 use crate::cli::serve::Serve;
 use std::sync::Arc;
 use std::time::Duration;
-use teamchat::commands::CERTIFICATE_END;
 use teamchat::http_client::{host_name, trusted_roots};
-use teamchat::server::tls::{Certificate, Facts, TlsOptions};
+use teamchat::server::tls::{Certificate, Facts, TlsOptions, warning_time};
 use teamchat::types::{Clock, timestamp};
 use tokio_rustls::rustls::client::WebPkiServerVerifier;
 use tokio_rustls::rustls::client::danger::ServerCertVerifier;
@@ -61,7 +60,7 @@ pub(super) fn check(serve: &Serve, ca: Option<&str>, findings: &mut Findings) ->
     if let Some(url) = own {
         check_chain(&certificate.key.cert, &url, ca, findings)?;
     }
-    check_end("certificate", certificate.not_after, findings);
+    check_end("certificate", certificate.not_before, certificate.not_after, findings);
     Ok(())
 }
 
@@ -89,13 +88,13 @@ fn check_chain(
 /// Checks the end of a certificate that a server presented.
 pub(super) fn check_presented(certificate: &CertificateDer<'_>, findings: &mut Findings) {
     if let Some(facts) = Facts::of(certificate) {
-        check_end("public address", facts.not_after, findings);
+        check_end("public address", facts.not_before, facts.not_after, findings);
     }
 }
 
-fn check_end(check: &'static str, end: i64, findings: &mut Findings) {
+fn check_end(check: &'static str, begin: i64, end: i64, findings: &mut Findings) {
     let what = format!("the certificate ends at {}", timestamp(end));
-    if end < Clock::System.seconds() + CERTIFICATE_END {
+    if Clock::System.seconds() >= warning_time(begin, end) {
         findings.warning(
             check,
             what,

@@ -466,7 +466,7 @@ mod tests {
         std::fs::write(options.stored(), format!("{}{}", key.serialize_pem(), issued.pem())).unwrap();
         let (certificates, clock) = (Certificates::default(), Clock::manual(0));
         let acme = Acme::open(&options, clock.seconds(), &certificates).unwrap();
-        let end = || certificates.end.load(Ordering::Relaxed);
+        let end = || certificates.end.time.load(Ordering::Relaxed);
         assert_eq!(end(), 0);
         clock.set_wall(1_790_000_000);
         let reload = Notify::new();

@@ -14,8 +14,16 @@ use tokio_rustls::rustls::{Error, InconsistentKeys};
 use x509_parser::extensions::GeneralName;
 use x509_parser::prelude::{FromDer, X509Certificate};
 
-/// Days before the end of a certificate from which on the log warns every day.
+/// Days before the end of a certificate from which on warnings name it.
 const WARNING_DAYS: i64 = 14;
+
+/// The part of the life of a certificate that is left then, if this is less time. A renewal is due before.
+const WARNED_PART: i64 = 4;
+
+/// Returns the time from which on warnings name a certificate, in UNIX seconds. Some authorities issue certificates for a day.
+pub fn warning_time(not_before: i64, not_after: i64) -> i64 {
+    not_after - (WARNING_DAYS * SECONDS_PER_DAY).min((not_after - not_before) / WARNED_PART)
+}
 
 /// A certificate that can be used.
 pub struct Certificate {
@@ -146,7 +154,8 @@ impl Certificate {
 
 /// The parts of a certificate that rustls does not show.
 pub struct Facts {
-    not_before: i64,
+    /// From when on it is valid, in UNIX seconds.
+    pub not_before: i64,
     /// Until when it is valid, in UNIX seconds.
     pub not_after: i64,
     /// The names and addresses that it is for, in lower case.
@@ -186,7 +195,8 @@ impl EndWarning {
     /// Warns if it is time to.
     pub fn check(&mut self, certificate: &Certificate, now: i64) {
         let left = certificate.not_after - now;
-        if left > WARNING_DAYS * SECONDS_PER_DAY || now < self.last + SECONDS_PER_DAY {
+        let begin = warning_time(certificate.not_before, certificate.not_after);
+        if now < begin || now < self.last + SECONDS_PER_DAY {
             return;
         }
         self.last = now;

@@ -9,7 +9,7 @@ mod files;
 mod resolver;
 
 pub use self::acme::{AcmeOptions, check_domain};
-pub use self::certificate::{Certificate, CertificateError, Facts};
+pub use self::certificate::{Certificate, CertificateError, Facts, warning_time};
 pub use self::resolver::Certificates;
 
 use crate::types::Clock;

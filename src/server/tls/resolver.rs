@@ -1,11 +1,12 @@
 //! The certificate for each handshake.
 
-use super::certificate::Certificate;
+use super::certificate::{Certificate, warning_time};
+use crate::app::CertificateEnd;
 use parking_lot::RwLock;
 use std::collections::HashMap;
 use std::fmt::{Debug, Formatter};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::Ordering;
 use tokio_rustls::rustls::server::{ClientHello, ResolvesServerCert};
 use tokio_rustls::rustls::sign::CertifiedKey;
 
@@ -16,8 +17,8 @@ pub const ACME_TLS: &[u8] = b"acme-tls/1";
 #[derive(Default)]
 pub struct Certificates {
     current: RwLock<Option<Arc<CertifiedKey>>>,
-    /// Until when it is valid, in UNIX seconds; 0 if there is none.
-    pub end: Arc<AtomicI64>,
+    /// Until when it is valid.
+    pub end: Arc<CertificateEnd>,
     /// Certificates for checks by TLS, by name.
     checks: RwLock<HashMap<String, Arc<CertifiedKey>>>,
     /// Texts for checks by HTTP, by token.
@@ -28,7 +29,9 @@ impl Certificates {
     /// Sets the certificate of new connections.
     pub fn set(&self, certificate: &Certificate) {
         *self.current.write() = Some(Arc::clone(&certificate.key));
-        self.end.store(certificate.not_after, Ordering::Relaxed);
+        let warned_from = warning_time(certificate.not_before, certificate.not_after);
+        self.end.warned_from.store(warned_from, Ordering::Relaxed);
+        self.end.time.store(certificate.not_after, Ordering::Relaxed);
     }
 
     /// Adds the certificate for a check by TLS.

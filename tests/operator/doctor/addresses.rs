@@ -65,7 +65,7 @@ fn certificates_are_checked_as_clients_do() {
     examined.expect("ok", "certificate", &["the certificate ends at 20"]);
     assert!(!examined.findings().contains(&"certificate"), "{:?}", examined.results);
     examine_files(&good, &[]).expect("warning", "certificate", &["do not trust", "fullchain.pem", "--ca"]);
-    let almost = authority.issue(folder, &[NAME], 5);
+    let almost = authority.issue_from(folder, &[NAME], SystemTime::now() - DAY * 85, 90);
     examine_files(&almost, &ca).expect("warning", "certificate", &["ends at 20", "renew it"]);
     let other = authority.issue(folder, &["other.example.com"], 90);
     examine_files(&other, &ca).expect(
@@ -99,12 +99,12 @@ fn the_certificate_of_the_public_address_is_checked() {
     let ca = folder.join("ca.pem");
     std::fs::write(&ca, authority.pem()).unwrap();
     let ca = ["--ca", ca.to_str().unwrap()];
-    for (names, days, level, parts) in [
-        (&["localhost"][..], 90, "ok", &["leads to this server"][..]),
-        (&["localhost"], 5, "warning", &["the certificate ends at 20"]),
-        (&[NAME], 90, "problem", &["https://localhost:", "the certificate is for another name"]),
+    for (names, age, level, parts) in [
+        (&["localhost"][..], 1, "ok", &["leads to this server"][..]),
+        (&["localhost"], 85, "warning", &["the certificate ends at 20"]),
+        (&[NAME], 1, "problem", &["https://localhost:", "the certificate is for another name"]),
     ] {
-        let files = authority.issue(folder, names, days);
+        let files = authority.issue_from(folder, names, SystemTime::now() - DAY * age, 90);
         let (serving, url) = serve_public(folder, "https", "localhost", &files.flags());
         let flags = ["--public-url", &url, "--web-push", "off"];
         examine(folder, &[&flags[..], &ca].concat()).expect(level, "public address", parts);
