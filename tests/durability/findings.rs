@@ -81,18 +81,23 @@ fn examine(disk: &Disk, check: &str) -> (String, String) {
 fn doctor_names_little_space_and_unfit_file_systems() {
     let disk = Disk::new();
     Person::create(&disk.database(), "owner", "owner");
-    for (mib, level, remedy) in [
-        (255, "problem", "free some space: uploads are refused below 256 MiB, and most changes below 64 MiB"),
-        (256, "warning", "free some space, or move it to a larger disk"),
-        (1023, "warning", "free some space, or move it to a larger disk"),
-        (1024, "ok", ""),
+    let refused = "free some space: uploads are refused below 256 MiB, and most changes below 64 MiB";
+    // 256 MiB, and a part for the database.
+    let too_large = " MiB while it is made";
+    let little = "free some space, or move it to a larger disk";
+    for (check, mib, level, remedy) in [
+        ("disk", 255, "problem", refused),
+        ("disk", 256, "warning", little),
+        ("disk", 1023, "warning", little),
+        ("disk", 1024, "ok", ""),
+        ("disk of backups", 256, "problem", too_large),
+        ("disk of backups", 300, "warning", little),
+        ("disk of backups", 1024, "ok", ""),
     ] {
         disk.fail("free", 0, mib);
-        for check in ["disk", "disk of backups"] {
-            let (found, words) = examine(&disk, check);
-            let is_named = words.contains(&format!(" has {mib} MiB of ")) && words.ends_with(remedy);
-            assert!(found == level && is_named, "{mib} MiB: {found} {check} {words}");
-        }
+        let (found, words) = examine(&disk, check);
+        let is_named = words.contains(&format!(" has {mib} MiB of ")) && words.ends_with(remedy);
+        assert!(found == level && is_named, "{mib} MiB: {found} {check} {words}");
     }
     // As in statfs(2).
     for (kind, level, expected) in [

@@ -9,6 +9,7 @@ use std::path::Path;
 use std::time::Duration;
 use teamchat::app::DISK_RESERVE_MIB;
 use teamchat::commands::{LARGE_LOG, LOW_DISK};
+use teamchat::domain::backups::space_needed;
 use teamchat::domain::{files, upload_quota};
 use teamchat::store::{Database, OpenError, beside, disk_usage, schema_differences};
 #[cfg(target_os = "linux")]
@@ -74,7 +75,8 @@ pub(super) fn check(
     check_clock(connection, findings);
     #[cfg(unix)]
     permissions::check(&path, folder, serve, findings);
-    check_disk("disk", folder, findings);
+    let refused = "free some space: uploads are refused below 256 MiB, and most changes below 64 MiB";
+    check_disk("disk", folder, DISK_RESERVE_MIB << 20, refused, findings);
     #[cfg(target_os = "linux")]
     check_file_system(folder, findings);
     check_log(&path, serve, findings);
@@ -105,15 +107,12 @@ fn check_clock(connection: &Connection, findings: &mut Findings) {
     }
 }
 
-fn check_disk(check: &'static str, folder: &Path, findings: &mut Findings) {
+/// Checks the free space of the disk of a folder. `remedy` is for less than `needed` bytes.
+fn check_disk(check: &'static str, folder: &Path, needed: u64, remedy: &str, findings: &mut Findings) {
     let Some((free, total)) = disk_usage(folder) else { return };
     let left = format!("{} has {} of {} left", folder.display(), size(free), size(total));
-    if free < (DISK_RESERVE_MIB << 20) {
-        findings.problem(
-            check,
-            left,
-            "free some space: uploads are refused below 256 MiB, and most changes below 64 MiB",
-        );
+    if free < needed {
+        findings.problem(check, left, remedy);
     } else if free < LOW_DISK {
         findings.warning(check, left, "free some space, or move it to a larger disk");
     } else {
@@ -201,7 +200,12 @@ fn check_backups(serve: &Serve, connection: &Connection, running: Option<&Runnin
             let is_beside = is_same_disk(&serve.file.db, &folder);
             let hint = "; the folder is on the disk of the database: also copy the backups elsewhere";
             findings.ok("backups", if is_beside { format!("{last}{hint}") } else { last });
-            check_disk("disk of backups", &folder, findings);
+            let needed = space_needed(&serve.file.db);
+            let remedy = format!(
+                "free some space, or set --backup-to to a folder on a larger disk: a backup needs {} while it is made",
+                size(needed)
+            );
+            check_disk("disk of backups", &folder, needed, &remedy, findings);
             #[cfg(unix)]
             permissions::check_backup_folder(&serve.file.db, &folder, findings);
         }

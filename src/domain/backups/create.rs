@@ -113,13 +113,18 @@ pub fn create(request: Request<'_>, progress: &mut Progress<'_>) -> Result<Backu
     Ok(Backup { path, bytes, sha256: hex(&sha256), encrypted, contents, schema_difference })
 }
 
-/// Refuses a backup that would fill the disk, which may be the one that the server writes to.
-fn check_space(target: &Path, database: &Path) -> Result<(), BackupError> {
-    let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+/// Returns the free space that a backup of a database needs while it is made, in bytes.
+pub fn space_needed(database: &Path) -> u64 {
     let size = |path: &Path| std::fs::metadata(path).map_or(0, |metadata| metadata.len());
     let database = size(database) + size(&beside(database, "-wal"));
     // The copy, and an archive that may be half of it.
-    let needed = database + database / 2 + RESERVE;
+    database + database / 2 + RESERVE
+}
+
+/// Refuses a backup that would fill the disk, which may be the one that the server writes to.
+fn check_space(target: &Path, database: &Path) -> Result<(), BackupError> {
+    let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let needed = space_needed(database);
     match free_space(folder) {
         Some(free) if free < needed => {
             Err(BackupError::NoSpace { path: folder.to_owned(), free: free >> 20, needed: needed >> 20 })

@@ -14,7 +14,7 @@ mod scratch;
 
 pub use archive::{Identities, Recipients};
 pub use contents::Contents;
-pub use create::{Backup, Request, Target, create};
+pub use create::{Backup, Request, Target, create, space_needed};
 pub use error::BackupError;
 pub use record::{last_recorded, record};
 pub use restore::{Restored, restore};
