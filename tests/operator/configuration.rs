@@ -3,6 +3,7 @@
 use crate::program::{Serving, command, create_owner, words};
 use crate::tables;
 use serde_json::{Value, json};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 /// A folder with a configuration file.
@@ -59,6 +60,22 @@ fn the_page_lists_all_settings_with_their_defaults() {
     let listed = tables::rows(page, "| Key | Default | Description |")
         .map(|cells| (cells[0].trim_matches('`').to_owned(), cells[1].trim_matches('`').to_owned()));
     assert_eq!(listed.collect::<Vec<_>>(), settings.collect::<Vec<_>>());
+}
+
+/// The example is for the unit of the packages, which cannot open ports below 1024.
+#[test]
+fn the_example_of_the_page_opens_no_privileged_port() {
+    let page = include_str!("../../docs/configuration.md");
+    let (_, example) = page.split_once("```toml\n").unwrap();
+    let (example, _) = example.split_once("```").unwrap();
+    let configured = Configured::new(example);
+    let listen = shown(&["--config", configured.path()], &[])("listen");
+    assert_eq!(listen[1], "file");
+    for address in listen[0].as_array().unwrap() {
+        if let Ok(address) = address.as_str().unwrap().parse::<SocketAddr>() {
+            assert!(address.port() >= 1024, "{address}");
+        }
+    }
 }
 
 #[tokio::test]
