@@ -336,16 +336,25 @@ fn foreign_owner(path: &Path) -> Option<String> {
 #[cfg(unix)]
 fn read_only(path: &Path) -> Option<String> {
     use rustix::fs::{Access, access};
+    use std::os::unix::fs::MetadataExt;
     let files = COMPANIONS.iter().map(|ending| beside(path, ending)).filter(|file| file.exists());
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let mut places = files.chain([folder.unwrap_or(Path::new(".")).to_owned()]);
-    let found = places
-        .find(|place| place.exists() && access(place.as_path(), Access::WRITE_OK).is_err())?
-        .display()
-        .to_string();
-    Some(format!(
-        "{found} is read-only: `chmod u+w {found}` changes that, unless its disk is mounted read-only"
-    ))
+    let found = places.find(|place| place.exists() && access(place.as_path(), Access::WRITE_OK).is_err())?;
+    let own = rustix::process::geteuid().as_raw();
+    let owner = std::fs::metadata(&found).ok()?.uid();
+    let found = found.display();
+    Some(if own == owner || own == 0 {
+        format!(
+            "{found} is read-only: `chmod u+w {found}` changes that, unless its disk is mounted read-only"
+        )
+    } else {
+        // Files of other users are named before.
+        format!(
+            "the folder {found} belongs to user {owner}, and this process runs as user {own}: choose a folder of this user, or \
+             change the owner of the folder with chown"
+        )
+    })
 }
 
 #[cfg(not(unix))]

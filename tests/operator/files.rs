@@ -1,7 +1,7 @@
 //! Files and folders that a command cannot use: the error names them, with the remedy.
 
 use crate::program::{command, create_owner, folder_with_database, words};
-use std::os::unix::fs::{PermissionsExt, chown};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 
@@ -83,6 +83,10 @@ fn read_only_files_and_folders_are_named() {
     assert!(code == 1 && said.contains(&expected), "{said}");
     set_mode(&folder, 0o700);
     assert_eq!(run(&["user", "list"]).unwrap().0, 0);
+    let (code, _, said) = run(&["backup", "/backup.zst"]).unwrap();
+    let owner = std::fs::metadata("/").unwrap().uid();
+    let expected = format!("(the folder / belongs to user {owner}, and this process runs as user ");
+    assert!(code == 1 && said.contains(&expected), "{said}");
 }
 
 #[test]
