@@ -205,6 +205,28 @@ async fn names_share_a_certificate_and_a_further_name_gets_another() {
     assert_eq!(logged.matches("a certificate was issued").count(), 2, "{logged}");
 }
 
+#[tokio::test]
+async fn an_account_that_the_acme_server_has_lost_is_replaced() {
+    let Some(pebble) = Pebble::start(json!({})).await else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let serving = pebble.serve(folder.path(), &[NAME], &pebble.tls_port);
+    let first = pebble.issued(&serving, None).await;
+    serving.stop();
+    let path = folder.path().join("chat.sqlite.acme/account.json");
+    let mut account: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+    let known = account["credentials"]["id"].as_str().unwrap().to_owned();
+    let lost = format!("{}/0", known.rsplit_once('/').unwrap().0);
+    account["credentials"]["id"] = Value::from(lost.clone());
+    std::fs::write(&path, account.to_string()).unwrap();
+    // A further name needs an order. The second attempt is checked over HTTP.
+    let serving = pebble.serve(folder.path(), &[NAME, "www.example.net"], &pebble.http_port);
+    pebble.issued(&serving, Some(&first)).await;
+    let logged = serving.stop();
+    assert!(logged.contains("accountDoesNotExist"), "{logged}");
+    let account: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+    assert_ne!(account["credentials"]["id"], lost);
+}
+
 /// Polls that wait meanwhile are answered on their connections.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_renewal_ends_no_waiting_poll() {

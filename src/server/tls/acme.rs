@@ -49,6 +49,9 @@ const ATTEMPT: Duration = Duration::from_secs(10 * 60);
 /// The largest answer of the ACME server that is read, in bytes.
 const ANSWER_LIMIT: usize = 512 << 10;
 
+/// The error of an ACME server that does not know the account.
+const NO_ACCOUNT: &str = "urn:ietf:params:acme:error:accountDoesNotExist";
+
 /// A certificate is renewed when this part of its life is left.
 const RENEWED_PART: i64 = 3;
 
@@ -220,7 +223,14 @@ impl Acme {
         clock: &Clock,
     ) -> Result<Certificate, AcmeError> {
         let obtained = tokio::time::timeout(ATTEMPT, self.obtain(certificates, check, clock)).await;
-        obtained.unwrap_or(Err(AcmeError::TimedOut))
+        let obtained = obtained.unwrap_or(Err(AcmeError::TimedOut));
+        if let Err(AcmeError::Server(Error::Api(problem))) = &obtained
+            && problem.r#type.as_deref() == Some(NO_ACCOUNT)
+        {
+            // The ACME server has lost its accounts. The next attempt creates another one.
+            let _absent = std::fs::remove_file(self.options.folder.join(ACCOUNT));
+        }
+        obtained
     }
 
     /// Orders a certificate, answers the checks, and stores it.
@@ -259,7 +269,7 @@ impl Acme {
 
     /// The account of earlier orders, or a new one.
     async fn account(&self) -> Result<Account, AcmeError> {
-        let path = self.options.folder.join("account.json");
+        let path = self.options.folder.join(ACCOUNT);
         let builder = self.builder()?;
         let stored = std::fs::read(&path).ok();
         let stored = stored.and_then(|text| serde_json::from_slice::<StoredAccount>(&text).ok());
@@ -332,6 +342,9 @@ async fn exchange(tls: Arc<TlsClient>, request: Request<BodyWrapper<Bytes>>) -> 
 
 /// The file with the key and the certificates.
 const CERTIFICATE: &str = "certificate.pem";
+
+/// The file with the account.
+const ACCOUNT: &str = "account.json";
 
 const README: &str =
     "The ACME account and the certificate of teamchat serve --acme. Without them, new ones are made.\n";
