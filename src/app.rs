@@ -181,6 +181,11 @@ impl App {
         (end != 0).then_some(end)
     }
 
+    /// True if there is TLS, and no certificate yet.
+    pub fn lacks_certificate(&self) -> bool {
+        self.certificate_end.get().is_some() && self.certificate_end().is_none()
+    }
+
     /// The end of a certificate that should have been renewed by a time, in UNIX seconds.
     pub fn certificate_ending(&self, now: i64) -> Option<i64> {
         let warned_from = self.certificate_end.get()?.warned_from.load(Ordering::Relaxed);

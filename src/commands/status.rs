@@ -376,6 +376,9 @@ fn warnings(app: &App, read: &Read, backups: &BackupStatus, now: i64) -> Vec<Str
         warnings.push(format!(
             "The certificate {word} at {end}: replace its files, or look into the log for the reason why it is not renewed."
         ));
+    } else if app.lacks_certificate() {
+        let text = "There is no certificate, so clients cannot connect: look into the log for the reason why none was issued.";
+        warnings.push(text.to_owned());
     }
     if read.failed_logins >= MANY_FAILURES {
         let words = "logins failed in the last day: see `teamchat audit --action login_failed`";

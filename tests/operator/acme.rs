@@ -314,6 +314,13 @@ async fn a_refusal_is_logged_and_the_server_goes_on() {
         tokio::task::yield_now().await;
     }
     assert!(serving.log().contains("blocked.example.net"), "{}", serving.log());
+    let output =
+        command(&["status", "--json", "--db"]).arg(folder.path().join("chat.sqlite")).output().unwrap();
+    let status: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert!(
+        status["warnings"].to_string().contains("There is no certificate, so clients cannot"),
+        "{status}"
+    );
     let address = address_of(&serving.origin());
     assert_eq!(reqwest::get(format!("http://{address}/health")).await.unwrap().status(), 200);
     assert!(connect(RootCertStore::empty(), address, "blocked.example.net", &[]).await.is_err());
