@@ -267,14 +267,17 @@ async fn a_replaced_certificate_is_for_new_connections() {
 
 #[tokio::test]
 async fn certificates_that_end_soon_are_warned_of() {
-    let folder = tempfile::tempdir().unwrap();
-    let begin = SystemTime::now() - DAY * 83;
-    let files = Authority::new().issue_from(folder.path(), &[NAME], begin, 90);
-    let serving = Serving::start(folder.path(), &[&["--listen", "127.0.0.1:0"][..], &files.flags()].concat());
-    while !serving.log().contains("the certificate expires in 6 days: replace it") {
-        tokio::task::yield_now().await;
+    for (half_days, left) in [(166, "6 days"), (177, "1 day"), (179, "less than a day")] {
+        let folder = tempfile::tempdir().unwrap();
+        let begin = SystemTime::now() - DAY / 2 * half_days;
+        let files = Authority::new().issue_from(folder.path(), &[NAME], begin, 90);
+        let flags = [&["--listen", "127.0.0.1:0"][..], &files.flags()].concat();
+        let serving = Serving::start(folder.path(), &flags);
+        while !serving.log().contains(&format!("the certificate expires in {left}: replace it")) {
+            tokio::task::yield_now().await;
+        }
+        serving.stop();
     }
-    serving.stop();
 }
 
 /// Without a certificate SIGHUP has nothing to do, and does not end the server.

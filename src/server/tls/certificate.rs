@@ -202,7 +202,12 @@ impl EndWarning {
         self.last = now;
         let end = certificate.end();
         if left > 0 {
-            tracing::warn!(%end, "the certificate expires in {} days: replace it", left / SECONDS_PER_DAY);
+            let left = match left / SECONDS_PER_DAY {
+                0 => "less than a day".to_owned(),
+                1 => "1 day".to_owned(),
+                days => format!("{days} days"),
+            };
+            tracing::warn!(%end, "the certificate expires in {left}: replace it");
         } else {
             tracing::error!(%end, "the certificate has expired: clients cannot connect");
         }
