@@ -1,9 +1,7 @@
-/** What is written: rules of writing, drafts, edits of a text, and what is offered while one writes. Pure functions of a state: no server, no browser. */
+/** What is written: rules of writing, drafts, and what is offered while one writes. Pure functions of a state: no server, no browser. */
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { actionOfEnter, asBlock, asCode, isInCode, nextItem, openFences, pastedLink, prefixed, sendHint, wrapped } from "../../web/js/lib/text_edits.js";
-import { fenced, hasEnd, placeOf } from "../../web/js/lib/text_edits_on_demand.js";
 import { completionsFor } from "../../web/js/selectors/completions.js";
 import { channelChoices, channelText, topicChoices, userChoices } from "../../web/js/selectors/choices.js";
 import { emojiSections, findEmoji } from "../../web/js/selectors/emoji_choices.js";
@@ -428,68 +426,6 @@ describe("drafts that a repeated request has created twice", () => {
     await settled();
     assert.deepEqual(calls, [["edit", 8, "some words, and more"], ["remove", 8], ["edit", 7, "some words, and more"]]);
     assert.equal(drafts.all()[0].isChanged, undefined);
-  });
-});
-
-describe("edits of a text", () => {
-  /** A text with the selection between bars, or the cursor at one. */
-  const marked = (text) => {
-    const [before, inside, after] = text.split("|");
-    return after === undefined ? { value: before + inside, start: before.length, end: before.length } : { value: before + inside + after, start: before.length, end: before.length + inside.length };
-  };
-  const applied = (text, edit) => {
-    const from = marked(text);
-    const { start, end, text: put, select } = edit(from);
-    const value = from.value.slice(0, start) + put + from.value.slice(end);
-    const [at, to] = select ?? [start + put.length, start + put.length];
-    return at === to ? `${value.slice(0, at)}|${value.slice(at)}` : `${value.slice(0, at)}|${value.slice(at, to)}|${value.slice(to)}`;
-  };
-
-  it("put marks around what is selected, and take them away", () => {
-    const bold = (selected) => wrapped(selected, "**", "**", "bold");
-    assert.equal(applied("a |b| c", bold), "a **|b|** c");
-    assert.equal(applied("a **|b|** c", bold), "a |b| c");
-    assert.equal(applied("a |", bold), "a **|bold|**");
-    assert.equal(applied("|a|", (selected) => wrapped(selected, "[", "](url)")), "[|a|](url)");
-    assert.equal(applied("|a|", asCode), "`|a|`");
-    assert.equal(applied("|a\nb|", asCode), "```\n|a\nb|\n```");
-  });
-
-  it("put marks before lines, and blocks on lines of their own", () => {
-    assert.equal(applied("x\na|b\nc|d\ny", (selected) => prefixed(selected, () => "* ")), "x\n* ab\n* cd|\ny");
-    assert.equal(applied("|a\nb|", (selected) => prefixed(selected, (index) => `${index + 1}. `)), "1. a\n2. b|");
-    assert.equal(applied("a|", (selected) => asBlock(selected, "B")), "a\nB|");
-    assert.equal(applied("a\n|", (selected) => asBlock(selected, "B")), "a\nB|");
-    assert.deepEqual([fenced("a"), fenced("```\na\n```", "quote")], ["```\na\n```\n", "````quote\n```\na\n```\n````\n"]);
-    assert.equal(applied("|", (selected) => asBlock(selected, "B")), "B|");
-  });
-
-  it("continue lists, and end them after an empty item", () => {
-    assert.equal(applied("* one|", nextItem), "* one\n* |");
-    assert.equal(applied("  9. nine|", nextItem), "  9. nine\n  10. |");
-    assert.equal(applied("- one\n- |", nextItem), "- one\n|");
-    assert.deepEqual(["plain|", "* |one|"].map((text) => nextItem(marked(text))), [null, null]);
-  });
-
-  it("make links of pasted URLs, and replace what was uploaded in its place", () => {
-    assert.equal(applied("|here|", (selected) => pastedLink(selected, "https://example.com/x")), "[here](https://example.com/x)|");
-    assert.deepEqual([pastedLink(marked("a|"), "https://example.com"), pastedLink(marked("|a|"), "two words")], [null, null]);
-    assert.deepEqual([isInCode(marked("```\na|")), isInCode(marked("```\na\n```\n|"))], [true, false]);
-    assert.deepEqual(["````\n```\n|", "```quote\n|", "```quote\n``` py\n|", "a ```\n|"].map((text) => isInCode(marked(text))), [true, false, true, false]);
-    assert.deepEqual(["~~~ .spoiler x\n```\n~~~", "```quotes\n```js\n", "```a`\n``` \n", "```(\n"].map((text) => openFences(text).map(({ fence }) => fence)), [["~~~", "```"], ["```"], ["```"], []]);
-    const ends = ["```py|\n\n```", "```py|\na\n```\n```js\nb\n```", "```py|", "```py|\n```js\nb\n```", "```py|\n\n```\nb\n```", "````py|\n```"];
-    assert.deepEqual(ends.map((text) => hasEnd(marked(text).value, marked(text).start, text.match(/^`+/)[0])), [true, true, false, false, false, false]);
-    assert.deepEqual(placeOf(marked("[Up]() and|"), "[Up]()", "[x](y)"), { at: 0, mode: "end" });
-    assert.deepEqual(placeOf(marked("|a [Up]()"), "[Up]()", "[x](y)"), { at: 2, mode: "preserve" });
-    assert.equal(placeOf(marked("gone|"), "[Up]()", "[x](y)"), null);
-  });
-
-  it("know what Enter does", () => {
-    const keys = (...held) => Object.fromEntries(["shiftKey", "ctrlKey", "metaKey", "altKey"].map((name) => [name, held.includes(name)]));
-    const actions = (sends) => [[], ["shiftKey"], ["ctrlKey"], ["metaKey"], ["altKey"]].map((held) => actionOfEnter(keys(...held), sends)).join();
-    assert.equal(actions(false), "item,line,send,send,line");
-    assert.equal(actions(true), "send,line,send,send,send");
-    assert.deepEqual([sendHint(false, false), sendHint(true, false), sendHint(true, true)], ["Ctrl+Enter sends", "Enter sends, Shift+Enter begins a line", ""]);
   });
 });
 

@@ -9,31 +9,92 @@ import { t } from "./words.js";
 /** @typedef {{ value: string, start: number, end: number }} Selected A text, and what is selected in it. */
 /** @typedef {{ start: number, end: number, text: string, select?: [number, number] }} Edit Without `select`, the cursor is behind the text. */
 
-/** Puts marks around the selection, or removes them. @param {Selected} selected @param {string} before @param {string} [after] @param {string} [placeholder] @returns {Edit} */
-export function wrapped({ value, start, end }, before, after = before, placeholder = "") {
-  const inside = value.slice(start, end);
-  if (before !== "" && value.slice(start - before.length, start) === before && value.slice(end, end + after.length) === after) {
+/** A text that is an address and nothing else. */
+const URL_ALONE = /^https?:\/\/\S+$/;
+
+/** Counts the stars at the beginning of a text, up to those of text that is bold and italic. @param {string} text */
+const stars = (text) => /^\*{0,3}/.exec(text)?.[0].length ?? 0;
+
+/** Whether marks are between a text and what is before and behind it. Two stars are those of bold text, and a third one makes it italic.
+ * @param {string} left @param {string} right @param {string} before @param {string} after */
+function areMarks(left, right, before, after) {
+  if (!before.startsWith("*")) return left.endsWith(before) && right.startsWith(after);
+  const count = Math.min(stars([...left.slice(-3)].reverse().join("")), stars(right));
+  return before === "*" ? count % 2 === 1 : count >= 2;
+}
+
+/** The length of the marks with which a text begins. Zero if it has none, or marks elsewhere too. @param {string} text @param {string} before @param {string} after */
+function marksIn(text, before, after) {
+  const [left, right] = before.startsWith("*") ? [stars(text), stars([...text].reverse().join(""))] : [before.length, after.length];
+  const inner = text.slice(left, text.length - right);
+  const isOne = left + right < text.length && ![before, after].some((mark) => inner.includes(mark));
+  return isOne && areMarks(text.slice(0, left), text.slice(text.length - right), before, after) ? before.length : 0;
+}
+
+/** Puts marks around the selection, or removes them. Spaces at its ends stay outside, since marks beside them are text.
+ * @param {Selected} selected @param {string} before @param {string} [after] @param {string} [placeholder] @returns {Edit} */
+export function wrapped({ value, start: first, end: last }, before, after = before, placeholder = "") {
+  const inside = value.slice(first, last).trim();
+  const start = last - value.slice(first, last).trimStart().length;
+  const end = start + inside.length;
+  if (areMarks(value.slice(0, start), value.slice(end), before, after)) {
     const from = start - before.length;
     return { start: from, end: end + after.length, text: inside, select: [from, from + inside.length] };
+  }
+  if (marksIn(inside, before, after) > 0) {
+    const text = inside.slice(before.length, -after.length);
+    return { start, end, text, select: [start, start + text.length] };
   }
   const text = inside || placeholder;
   const from = start + before.length;
   return { start, end, text: `${before}${text}${after}`, select: [from, from + text.length] };
 }
 
+/** Puts the selection into a block with a fence, which has lines of its own, or takes it out.
+ * @param {Selected} selected @param {string} kind Of the block; empty for code. @param {string} [placeholder] @returns {Edit} */
+export function inBlock(selected, kind, placeholder = "") {
+  const { value } = selected;
+  const opening = `\`\`\`${kind}\n`;
+  const edit = wrapped(selected, opening, "\n```", placeholder);
+  if (!edit.text.startsWith(opening) || !edit.select) return edit;
+  const before = edit.start === 0 || value[edit.start - 1] === "\n" ? "" : "\n";
+  const behind = edit.end === value.length || value[edit.end] === "\n" ? "" : "\n";
+  const [from, to] = edit.select;
+  return { ...edit, text: `${before}${edit.text}${behind}`, select: [from + before.length, to + before.length] };
+}
+
 /** Code in a line, or a block where several lines are selected. @param {Selected} selected @returns {Edit} */
 export const asCode = (selected) =>
-  selected.value.slice(selected.start, selected.end).includes("\n")
-    ? wrapped(selected, "```\n", "\n```")
-    : wrapped(selected, "`", "`", "code");
+  selected.value.slice(selected.start, selected.end).trim().includes("\n") ? inBlock(selected, "") : wrapped(selected, "`", "`", "code");
 
-/** Puts a mark before each selected line. @param {Selected} selected @param {(index: number) => string} mark @returns {Edit} */
-export function prefixed({ value, start, end }, mark) {
+/** Makes a link of the selection. What is still to be written is selected then: the address, or the words for an address.
+ * @param {Selected} selected @returns {Edit} */
+export function linked(selected) {
+  const inside = selected.value.slice(selected.start, selected.end).trim();
+  const isAddress = URL_ALONE.test(inside);
+  const edit = isAddress ? wrapped(selected, "[text](", ")") : wrapped(selected, "[", "](url)", "text");
+  if (inside === "" || !edit.text.startsWith("[")) return edit;
+  const at = isAddress ? edit.start + 1 : edit.start + edit.text.length - 4;
+  return { ...edit, select: [at, at + (isAddress ? 4 : 3)] };
+}
+
+/** The mark of an item of a list, behind its indentation. */
+const ITEM = /^(\s*)(?:[*+-]|\d+\.) /;
+
+/** Makes a list of the selected lines, or no list if they are one already. Items of the other kind of list change their marks.
+ * @param {Selected} selected @param {(index: number) => string} mark @returns {Edit} */
+export function asList({ value, start, end }, mark) {
   const from = value.lastIndexOf("\n", start - 1) + 1;
   const next = value.indexOf("\n", end);
   const to = next < 0 ? value.length : next;
   const lines = value.slice(from, to).split("\n");
-  return { start: from, end: to, text: lines.map((line, index) => mark(index) + line).join("\n") };
+  const isNumbered = (/** @type {string} */ line) => /^\s*\d/.test(line);
+  const isList = lines.every((line) => ITEM.test(line) && isNumbered(line) === isNumbered(mark(0)));
+  const changed = lines.map((line, index) => {
+    const plain = line.replace(ITEM, "$1");
+    return isList ? plain : plain.replace(/^\s*/, (indent) => indent + mark(index));
+  });
+  return { start: from, end: to, text: changed.join("\n") };
 }
 
 /** A link to a room for a video call. @param {string} server @param {string} room Not to be guessed: who knows it can join. */
@@ -56,10 +117,12 @@ export function nextItem({ value, start, end }) {
   return { start, end: start, text: `\n${indent}${number ? `${Number(number) + 1}.` : bullet} ` };
 }
 
-/** A link on what is selected, when a URL is pasted over it; null for other texts. @param {Selected} selected @param {string} text @returns {Edit | null} */
+/** A link on what is selected, when a URL is pasted over it; null for other texts, and over an address, which the URL replaces.
+ * @param {Selected} selected @param {string} text @returns {Edit | null} */
 export function pastedLink({ value, start, end }, text) {
-  if (start === end || !/^https?:\/\/\S+$/.test(text)) return null;
-  return { start, end, text: `[${value.slice(start, end)}](${text})` };
+  const inside = value.slice(start, end);
+  if (start === end || !URL_ALONE.test(text) || URL_ALONE.test(inside.trim()) || value.slice(0, start).endsWith("](")) return null;
+  return { start, end, text: `[${inside}](${text})` };
 }
 
 /** A line that begins a block: its fence, and what it contains. */

@@ -4,7 +4,7 @@
  */
 
 import { h, iconButton } from "../lib/dom.js";
-import { asBlock, asCode, callLink, prefixed, wrapped } from "../lib/text_edits.js";
+import { asBlock, asCode, asList, callLink, inBlock, linked, wrapped } from "../lib/text_edits.js";
 import { t } from "../lib/words.js";
 import { showEmojiPicker } from "./on_demand.js";
 
@@ -18,14 +18,14 @@ export const editorCommands = () => [
   { icon: "bold", label: t("Bold"), key: "Ctrl+b", edit: (selected) => wrapped(selected, "**", "**", "bold") },
   { icon: "italic", label: t("Italic"), key: "Ctrl+i", edit: (selected) => wrapped(selected, "*", "*", "italic") },
   { icon: "strike", label: t("Strikethrough"), edit: (selected) => wrapped(selected, "~~", "~~", "text") },
-  { icon: "link", label: t("Link"), key: "Ctrl+Shift+l", edit: (selected) => wrapped(selected, "[", "](url)", "text") },
-  { icon: "list", label: t("List"), edit: (selected) => prefixed(selected, () => "* ") },
-  { icon: "numbers", label: t("Numbered list"), edit: (selected) => prefixed(selected, (index) => `${index + 1}. `) },
-  { icon: "quote", label: t("Quote"), edit: (selected) => wrapped(selected, "```quote\n", "\n```", "quotation") },
+  { icon: "link", label: t("Link"), key: "Ctrl+Shift+l", edit: linked },
+  { icon: "list", label: t("List"), edit: (selected) => asList(selected, () => "* ") },
+  { icon: "numbers", label: t("Numbered list"), edit: (selected) => asList(selected, (index) => `${index + 1}. `) },
+  { icon: "quote", label: t("Quote"), edit: (selected) => inBlock(selected, "quote", "quotation") },
   { icon: "code", label: t("Code"), edit: asCode },
   { icon: "formula", label: t("Formula"), edit: (selected) => wrapped(selected, "$$", "$$", "x^2") },
   { icon: "table", label: t("Table"), edit: (selected) => asBlock(selected, "|  |  |\n|---|---|\n|  |  |\n") },
-  { icon: "spoiler", label: t("Spoiler"), edit: (selected) => wrapped(selected, "```spoiler Title\n", "\n```", t("hidden text")) },
+  { icon: "spoiler", label: t("Spoiler"), edit: (selected) => inBlock(selected, "spoiler Title", t("hidden text")) },
 ];
 
 /** @param {App} app
