@@ -254,6 +254,24 @@ describe("a key", () => {
     await untilText(ada, ".composer__to .pill", "Bob");
   });
 
+  it("that gives up the composition of a character gives up nothing else", async () => {
+    const { id } = await bench.server.send("Ada", "general", "composition", "Half a word");
+    const ada = await as("Ada", await at("general", "composition"));
+    const giveUp = (selector) => onElement(ada, selector, (field) => field.dispatchEvent(new KeyboardEvent("keydown", { key: "Escape", isComposing: true, bubbles: true, cancelable: true })));
+    await pressOn(ada, `[data-id="${id}"]`, "e");
+    await typeInto(ada, ".editor-form textarea", " more");
+    await giveUp(".editor-form textarea");
+    await untilEqual(ada, ".editor-form textarea", (area) => area.value, "Half a word more");
+    await ada.keyboard.press("Escape");
+    await until(ada, () => !document.querySelector(".editor-form"));
+    await pressOn(ada, `[data-id="${id}"]`, ":");
+    await untilFocus(ada, ".emoji-picker input");
+    await giveUp(".emoji-picker input");
+    assert.equal(await countOf(ada, ".emoji-picker"), 1);
+    await ada.keyboard.press("Escape");
+    await until(ada, () => !document.querySelector(".emoji-picker"));
+  });
+
   it("Enter leads from a search into the conversation, and answers elsewhere", async () => {
     const { id } = await bench.server.send("Bob", "general", "enter", "Look at the marmalade");
     const ada = await as("Ada", "#narrow/search/marmalade");

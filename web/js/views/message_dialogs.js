@@ -10,7 +10,7 @@ import { h } from "../lib/dom.js";
 import { distinct } from "../lib/signal.js";
 import { fullTime } from "../lib/time.js";
 import { t } from "../lib/words.js";
-import { holdKeys } from "../platform/keyboard.js";
+import { holdKeys, isComposing } from "../platform/keyboard.js";
 import { topicName } from "../selectors/title.js";
 import { channelOf } from "../store/channels.js";
 import { userOf } from "../store/users.js";
@@ -112,7 +112,7 @@ export async function editMessage(app, message, timeline, { isResumed = false } 
     h("div", { class: "dialog__buttons" }, button(t("Cancel"), discard), button(t("Save"), save, "primary")),
   );
   form.addEventListener("keydown", (event) => {
-    if (event.key !== "Escape" || event.defaultPrevented) return;
+    if (event.key !== "Escape" || event.defaultPrevented || isComposing(event)) return;
     event.stopPropagation();
     event.preventDefault();
     discard();

@@ -6,6 +6,7 @@
 import { focusedIndex, h, icon, iconButton } from "../lib/dom.js";
 import { scope } from "../lib/signal.js";
 import { t } from "../lib/words.js";
+import { isComposing } from "../platform/keyboard.js";
 import { visibleHeight } from "../platform/viewport.js";
 import { form, submit } from "./form_parts.js";
 import { closePopover, openPopover, setOpenPopover } from "./open_popover.js";
@@ -44,7 +45,7 @@ export function showPopover(asked, content, { role = "dialog", label, at }) {
     if (!element.contains(target) && !opener.contains(target)) close();
   };
   const onKey = (/** @type {KeyboardEvent} */ event) => {
-    if (event.key !== "Escape" && event.key !== "Tab") return;
+    if ((event.key !== "Escape" && event.key !== "Tab") || isComposing(event)) return;
     if (event.key === "Tab" && role !== "menu") return;
     event.preventDefault();
     event.stopPropagation();
