@@ -311,16 +311,23 @@ describe("the inbox", () => {
   });
 });
 
-describe("the key for unread direct messages", () => {
-  it("leads on from a conversation that stays unread", async () => {
+describe("the keys for unread messages", () => {
+  it("lead on from conversations that stay unread", async () => {
     await bench.server.person("Pia");
     await bench.server.call("Pia", "PATCH", "/settings", { web_mark_read_on_scroll_policy: 3 });
     await bench.server.call("Pia", "POST", "/mark_all_as_read");
-    for (const name of ["Bob", "Cleo"]) await bench.server.direct(name, ["Pia"], `From ${name}`);
+    for (const name of ["Bob", "Cleo", "Ada"]) await bench.server.direct(name, ["Pia"], `From ${name}`);
     const pia = await as("Pia", "#inbox");
-    for (const name of ["Bob", "Cleo", "Bob"]) {
+    for (const name of ["Bob", "Cleo", "Ada", "Bob"]) {
       await pressOn(pia, "body", "p");
       await untilText(pia, ".message-row", `From ${name}`);
+    }
+    await bench.server.call("Pia", "POST", "/users/me/subscriptions", { subscriptions: [{ name: "general" }] });
+    for (const name of ["north", "east", "south"]) await bench.server.send("Bob", "general", name, `To the ${name}`);
+    await until(pia, () => [...document.querySelectorAll(".sidebar [data-channel] .count")].some((count) => count.textContent === "3"));
+    for (const name of ["north", "east", "south", "north"]) {
+      await pressOn(pia, "body", "n");
+      await untilText(pia, ".message-row", `To the ${name}`);
     }
   });
 });

@@ -139,6 +139,16 @@ describe("a key", () => {
     await untilFocus(ada, "[aria-label='Filter recent conversations']");
   });
 
+  it("leads from a view without a channel to the first one, or the last", async () => {
+    for (const [key, at] of [["D", 0], ["A", -1]]) {
+      const ada = await as("Ada", "#inbox");
+      await untilText(ada, ".header h1", "Inbox");
+      const name = await onElements(ada, ".sidebar [data-channel] .side-item__name", (all, which) => all.at(which).textContent, at);
+      await pressOn(ada, "body", key);
+      await untilText(ada, ".header__channel", name);
+    }
+  });
+
   it("that marks a conversation of the inbox as read leaves the focus on the next one", async () => {
     for (const topic of ["inbox one", "inbox two", "inbox three"]) await bench.server.send("Bob", "general", topic, "Unread");
     const ada = await as("Ada", "#inbox");

@@ -34,14 +34,26 @@ export function bindPageKeys(app, { header, sidebar }) {
     app.goHome();
   }
 
-  /** @param {(topic: import("../store/unread.js").UnreadTopic) => boolean} fits @param {string} otherwise Said if there is none. */
+  /** The newest message of the conversation that is open, which may be read or not; 0 if none is. @param {readonly { key: string, newest: number }[]} unread */
+  function newestHere(unread) {
+    if (!app.timeline?.conversation) return 0;
+    const { conversation, range } = app.timeline;
+    return unread.find(({ key }) => key === conversation)?.newest ?? range.ids.at(-1) ?? 0;
+  }
+
+  /** Opens the unread topic after the one that is open, in the order of channels. After the last one comes the first, so that one that
+   * stays unread does not come back before all others.
+   * @param {(topic: import("../store/unread.js").UnreadTopic) => boolean} fits @param {string} otherwise Said if there is none. */
   function nextUnread(fits, otherwise) {
     const current = app.timeline?.conversation;
     const topics = unreadTopics(store)
       .filter((topic) => !topic.isMuted && topic.key !== current && fits(topic))
       .sort((one, other) => one.streamId - other.streamId || one.newest - other.newest);
-    const streamId = channelOfRoute(route.peek());
-    const next = topics.find((topic) => topic.streamId === streamId) ?? topics[0];
+    const streamId = channelOfRoute(route.peek()) ?? 0;
+    const here = newestHere(unreadTopics(store));
+    const isAfter = (/** @type {typeof topics[number]} */ topic) =>
+      topic.streamId > streamId || (topic.streamId === streamId && topic.newest > here);
+    const next = topics.find(isAfter) ?? topics[0];
     if (!next) return session.tell(otherwise);
     app.goNarrow(topicTerms(next.streamId, next.topic));
   }
@@ -49,7 +61,9 @@ export function bindPageKeys(app, { header, sidebar }) {
   /** @param {number} step */
   function stepChannel(step) {
     const rows = [...sidebar.querySelectorAll("li[data-channel]")].map((row) => Number(/** @type {HTMLElement} */ (row).dataset.channel));
-    const next = rows[(rows.indexOf(channelOfRoute(route.peek()) ?? -1) + step + rows.length) % rows.length];
+    const at = rows.indexOf(channelOfRoute(route.peek()) ?? -1);
+    // Without an open channel, the one before is the last.
+    const next = rows.at(at < 0 && step < 0 ? -1 : (at + step) % rows.length);
     if (next !== undefined) void app.goChannel(next);
   }
 
@@ -86,11 +100,12 @@ export function bindPageKeys(app, { header, sidebar }) {
   );
   on(["p"], t("Next unread direct messages"), GO, () => {
     const current = app.timeline?.conversation;
-    const directs = unreadDirects(store)
-      .filter(({ key }) => key !== current)
-      .sort((one, other) => one.newest - other.newest);
-    if (directs.length === 0) return session.tell(t("There are no unread direct messages."));
-    app.goNarrow(directTerms(directs[0].userIds));
+    const unread = unreadDirects(store);
+    const here = newestHere(unread);
+    const directs = unread.filter(({ key }) => key !== current).sort((one, other) => one.newest - other.newest);
+    const next = directs.find(({ newest }) => newest > here) ?? directs[0];
+    if (!next) return session.tell(t("There are no unread direct messages."));
+    app.goNarrow(directTerms(next.userIds));
   });
   on(["A"], t("Previous channel"), GO, () => stepChannel(-1));
   on(["D"], t("Next channel"), GO, () => stepChannel(1));
