@@ -139,6 +139,22 @@ describe("a key", () => {
     await untilFocus(ada, "[aria-label='Filter recent conversations']");
   });
 
+  it("is that of a Latin letter where the keyboard writes another script", async () => {
+    const ada = await as("Ada", await at("general", "keyboards"));
+    const pressed = (selector, letter) => onElement(ada, selector, (target, keys) => !target.dispatchEvent(new KeyboardEvent("keydown", { bubbles: true, cancelable: true, ...keys })), letter);
+    await typeInto(ada, ".composer .editor__text", "слово");
+    await press(ada, "Control+a");
+    assert.equal(await pressed(".composer .editor__text", { key: "и", code: "KeyB", ctrlKey: true }), true);
+    await untilEqual(ada, ".composer .editor__text", (area) => area.value, "**слово**");
+    // As the Option key of a Mac writes it.
+    assert.equal(await pressed(".composer .editor__text", { key: "π", code: "KeyP", altKey: true }), true);
+    await untilText(ada, ".editor__preview strong", "слово");
+    assert.equal(await pressed("body", { key: "ه", code: "KeyI", shiftKey: true }), true);
+    await untilText(ada, ".header h1", "Inbox");
+    // Letters that are Latin, and other characters, are not another key.
+    for (const keys of [{ key: "ł", code: "KeyI" }, { key: "€", code: "KeyI" }, { key: "ش", code: "Digit1" }]) assert.equal(await pressed("body", keys), false);
+  });
+
   it("leads from a view without a channel to the first one, or the last", async () => {
     for (const [key, at] of [["D", 0], ["A", -1]]) {
       const ada = await as("Ada", "#inbox");

@@ -20,10 +20,20 @@ export const allBindings = () => bindings;
 
 const isMac = /Mac|iPhone|iPad/.test(navigator.platform);
 
+/** Letters of other scripts than Latin. */
+const OTHER_SCRIPT = /^[^\p{Script=Latin}\p{Script=Common}]+$/u;
+
+/** The pressed key. Where a keyboard writes Arabic or Cyrillic, or the Option key Greek, it is the Latin letter of this key on other
+ * keyboards, so that commands have a key. @param {KeyboardEvent} event */
+function latinKey({ key, code, shiftKey }) {
+  const letter = OTHER_SCRIPT.test(key) ? /^Key([A-Z])$/.exec(code)?.[1] : undefined;
+  return letter === undefined ? key : shiftKey ? letter : letter.toLowerCase();
+}
+
 /** The name of a pressed key, such as `Ctrl+k`, `Shift+Enter`, `A`, `ArrowDown`. @param {KeyboardEvent} event */
 export function keyName(event) {
   const command = isMac && event.key !== "[" ? event.metaKey : event.ctrlKey;
-  const key = event.key === " " ? "Space" : event.key;
+  const key = event.key === " " ? "Space" : latinKey(event);
   const isNamed = key.length > 1;
   return [
     command && "Ctrl",
