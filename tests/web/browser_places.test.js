@@ -255,6 +255,32 @@ describe("a message from elsewhere", () => {
   });
 });
 
+describe("a list of choices", () => {
+  it("is scrolled by a finger, and a tap chooses, or a click of a screen reader", async () => {
+    const ada = await as("Ada", await at("general", "fingers"));
+    const value = (text) => untilEqual(ada, ".composer .editor__text", (area) => area.value, text);
+    const pressed = (pointerType, type, detail) => onElement(ada, ".completion", (choice, how) => {
+      const options = { bubbles: true, cancelable: true, pointerType: how.pointerType, detail: how.detail };
+      choice.dispatchEvent(new PointerEvent(how.type, options));
+    }, { pointerType, type, detail });
+    const offered = async (text) => {
+      await typeInto(ada, ".composer .editor__text", text);
+      await untilText(ada, ".completion__label", "Bob");
+    };
+    await offered("@Bo");
+    await pressed("touch", "pointerdown", 0);
+    await value("@Bo");
+    await pressed("touch", "click", 1);
+    await value("@**Bob** ");
+    await offered("@Bo");
+    await pressed("mouse", "pointerdown", 0);
+    await value("@**Bob** @**Bob** ");
+    await offered("@Bo");
+    await pressed("", "click", 0);
+    await value("@**Bob** @**Bob** @**Bob** ");
+  });
+});
+
 describe("a topic whose last message is deleted", () => {
   it("leads to the other topics, and not to itself", async () => {
     const { id } = await bench.server.send("Bob", "general", "lonely", "Soon gone");

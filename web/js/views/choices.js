@@ -14,6 +14,8 @@ export function createChoices(control, list, { render, choose }) {
   let items = [];
   let first = 0;
   let at = 0;
+  /** Whether a finger was the last to press: it may scroll the list, so only a tap chooses. */
+  let isTouch = false;
 
   /** @param {number} next */
   function mark(next) {
@@ -34,11 +36,18 @@ export function createChoices(control, list, { render, choose }) {
       fill(
         list,
         items.map((item, index) => {
-          const onpointerdown = (/** @type {Event} */ event) => {
+          const onpointerdown = (/** @type {PointerEvent} */ event) => {
+            isTouch = event.pointerType === "touch";
+            if (isTouch) return;
             event.preventDefault();
             choose(item);
           };
-          return h("div", { class: "completion", role: "option", id: `${list.id}-${index}`, onpointerdown }, render(item));
+          // A screen reader clicks without a press.
+          const onclick = (/** @type {MouseEvent} */ event) => (isTouch || event.detail === 0) && choose(item);
+          // The control keeps the focus.
+          const onmousedown = (/** @type {Event} */ event) => event.preventDefault();
+          const does = { onpointerdown, onclick, onmousedown };
+          return h("div", { class: "completion", role: "option", id: `${list.id}-${index}`, ...does }, render(item));
         }),
       );
       list.hidden = items.length === 0;
