@@ -71,6 +71,11 @@ describe("the left column", () => {
     assert.deepEqual(sections(), [["Channels", "attic", "design", "general"]]);
   });
 
+  it("is filtered by words in any order, without case and accents", () => {
+    const store = storeWith({ subscriptions: [channel(10, "Büro Köln"), channel(11, "design")] });
+    assert.deepEqual(["buro", "KÖLN bü", "sig", "x"].map((filter) => channelSections(store, filter).flatMap(({ channels }) => channels.map(({ name }) => name))), [["Büro Köln"], ["Büro Köln"], ["design"], []]);
+  });
+
   it("demotes inactive channels always, never, or from 30 channels on", () => {
     const demoted = (count, policy) => {
       const subscriptions = Array.from({ length: count }, (_, at) => channel(10 + at, `channel ${at}`, { is_recently_active: at > 0 }));
@@ -122,6 +127,9 @@ describe("the right column", () => {
     assert.deepEqual([names(shown("").here), names(shown("").others)], [["Ada", "Dora", "Bob"], ["Cleo"]]);
     assert.deepEqual([names(shown("cl").here), names(shown("cl").others)], [[], ["Cleo"]]);
     assert.deepEqual(names(shown("", null).others), ["Ada", "Dora", "Bob", "Cleo"]);
+    store.users.get(3).full_name = "山田 Zoë";
+    assert.deepEqual(["zoe", "zo 山", "田"].map((filter) => names(shown(filter, null).others)), [["山田 Zoë"], ["山田 Zoë"], ["山田 Zoë"]]);
+    store.users.get(3).full_name = "Cleo";
     const direct = peopleOf(store, narrowRoute([{ operator: "dm", operand: [3] }]));
     assert.deepEqual([direct.title, [...direct.ids]], ["In this conversation", [3, 1]]);
     assert.equal(peopleOf(store, { kind: "inbox" }), null);

@@ -157,6 +157,12 @@ describe("a search", () => {
     assert.deepEqual(suggestions(store, "has:link dm:Bo D").map(({ text }) => text), ["has:link dm:Bo+Diddley ", "has:link dm:Bo+Derek "]);
   });
 
+  it("needs no accents, and takes a part of a name from the beginning of a word", () => {
+    const named = storeWith({ realm_users: [user(1, "Ada"), user(2, "José Luis")], subscriptions: [channel(10, "design"), channel(11, "codesign")] });
+    const operands = ["sender:jose", "sender:luis", "channel:des"].map((text) => parseSearch(named, text)[0].operand);
+    assert.deepEqual([operands, searchProblem(named, "sender:uis") === null], [[2, 2, 10], false]);
+  });
+
   it("leads to the same people, channels and topics again, whatever they are called", () => {
     const odd = storeWith({ realm_users: [user(1, "Ada"), user(2, "Bo"), user(3, "bo"), user(4, "King, Billie")], subscriptions: [channel(10, "general"), channel(11, "c++"), channel(13, "13 monkeys")] });
     const name = 'Say "hi" to “100%” + more';

@@ -458,6 +458,22 @@ describe("people to mention", () => {
   });
 });
 
+describe("names", () => {
+  const found = (query, ...names) => ranked(names, query, (name) => [name]);
+
+  it("match also within a word, after those that begin with the text", () => {
+    assert.deepEqual(found("hook", "webhooks", "hooks", "off the hook", "ho ok"), ["hooks", "off the hook", "webhooks"]);
+    assert.deepEqual([found("verwaltung", "Personalverwaltung"), found("太郎", "山田太郎"), found("cafe", "Straßencafé")], [["Personalverwaltung"], ["山田太郎"], ["Straßencafé"]]);
+    const described = [{ name: "news", description: "what happens" }, { name: "happy hour", description: "" }];
+    assert.deepEqual(["hap", "appe", "app"].map((query) => ranked(described, query, ({ name, description }) => [name, description]).map(({ name }) => name)), [["happy hour", "news"], [], ["happy hour"]]);
+  });
+
+  it("of languages match from the beginning: Enter would write another one", () => {
+    const languages = (query) => completionsFor(storeWith(), { kind: "language", start: 0, query }, { isChannel: true, channel: 10, emoji: [] }).map(({ label }) => label);
+    assert.deepEqual([languages("ml"), languages("type")], [[], ["typescript"]]);
+  });
+});
+
 describe("choices", () => {
   it("are channels of the user, or others that are wanted", () => {
     const store = storeWith({ subscriptions: [channel(10, "general"), channel(11, "design"), channel(13, "design talks", { pin_to_top: true }), channel(14, "design of old", { is_archived: true })] });

@@ -8,6 +8,7 @@ import { decodeFragment } from "../lib/parse.js";
 import { channelByName, channelOf, isTopicMuted } from "../store/channels.js";
 import { directKey, isResolvedTopic, otherIds, recipientIds } from "../store/conversations.js";
 import { userOf } from "../store/users.js";
+import { rank, WITHIN } from "./ranking.js";
 
 /** @typedef {import("../../types/api.js").Term} Term */
 /** @typedef {import("../../types/api.js").Message} Message */
@@ -115,11 +116,10 @@ export function toTerm(store, operator, operand) {
   return { operator, operand };
 }
 
-/** The person whose name, or a word of it, begins with a text, if there is only one. @param {Store} store @param {string} start In lower case. */
+/** The person whose name, or a word of it, begins with a text, if there is only one. @param {Store} store @param {string} start */
 function onlyOneCalled(store, start) {
-  const isFit = (/** @type {string} */ name) => name.startsWith(start) || name.split(/\s+/).some((part) => part.startsWith(start));
   const people = [...store.users.values()].filter(
-    (user) => user.is_active !== false && !user.is_bot && isFit(user.full_name.toLowerCase()),
+    (user) => user.is_active !== false && !user.is_bot && (rank(user.full_name, start) ?? WITHIN) < WITHIN,
   );
   return start !== "" && people.length === 1 ? people[0] : undefined;
 }

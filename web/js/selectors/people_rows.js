@@ -6,7 +6,8 @@
 import { t } from "../lib/words.js";
 import { presenceOf } from "../store/users.js";
 import { channelOfRoute } from "./narrow.js";
-import { collator, wordsOf } from "./sidebar_items.js";
+import { rank } from "./ranking.js";
+import { collator } from "./sidebar_items.js";
 
 /** @typedef {import("../store/store.js").Store} Store */
 /** @typedef {import("../../types/api.js").User} User */
@@ -31,19 +32,16 @@ export function peopleOf(store, route) {
  * @param {Store} store @param {{ filter: string, now: number, here: Set<number> | null }} shown `here`: the people of the view.
  * @returns {{ here: Person[], others: Person[], hidden: number }} `hidden`: how many are left out. */
 export function peopleRows(store, { filter, now, here }) {
-  const words = wordsOf(filter);
+  const wanted = filter.trim();
   /** @param {User} user */
-  const fits = ({ full_name }) => {
-    const parts = words.length === 0 ? [] : wordsOf(full_name);
-    return words.every((word) => parts.some((part) => part.startsWith(word)));
-  };
+  const fits = ({ full_name }) => wanted === "" || rank(full_name, wanted) !== null;
   /** @type {Person[]} */
   const people = [];
   for (const user of store.users.values()) {
     if (user.is_active === false || user.is_bot || !fits(user)) continue;
     people.push({ user, presence: presenceOf(store, user.user_id, now), status: store.statuses.get(user.user_id) });
   }
-  const isLarge = people.length > MANY && words.length === 0;
+  const isLarge = people.length > MANY && wanted === "";
   const isSelf = (/** @type {Person} */ { user }) => user.user_id === store.selfId;
   const isHere = (/** @type {Person} */ { user }) => here?.has(user.user_id) === true;
   const order = (/** @type {Person} */ one, /** @type {Person} */ other) =>

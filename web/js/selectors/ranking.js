@@ -3,8 +3,11 @@
  * @module
  */
 
+/** The rank of a name that has the text only within a word, as compounds do, and names in scripts without spaces. */
+export const WITHIN = 4;
+
 /** How well a name matches: lower is better; null if it does not. @param {string} name @param {string} query @returns {number | null} */
-function rank(name, query) {
+export function rank(name, query) {
   const [text, wanted] = [fold(name), fold(query)];
   if (text === wanted) return 0;
   if (text.startsWith(wanted)) return 1;
@@ -12,23 +15,25 @@ function rank(name, query) {
   if (words.some((word) => word.startsWith(wanted))) return 2;
   const parts = wanted.split(/\s+/).filter(Boolean);
   if (parts.length > 1 && parts.every((part) => words.some((word) => word.startsWith(part)))) return 3;
-  return null;
+  return text.includes(wanted) ? WITHIN : null;
 }
 
-/** @param {string} text */
-const fold = (text) => text.normalize("NFD").replace(/\p{M}/gu, "").toLowerCase();
+/** A text in lower case, without accents. @param {string} text */
+export const fold = (text) => text.normalize("NFD").replace(/\p{M}/gu, "").toLowerCase();
 
 /** The preference for channels of the user, pinned ones first. @param {import("../../types/api.js").Channel} channel */
 export const channelPreference = ({ subscribed, pin_to_top }) => (subscribed ? 0 : 2) + (pin_to_top ? 0 : 1);
 
-/** @template T @param {T[]} items @param {string} query @param {(item: T) => (string | null | undefined)[]} names @param {(item: T) => number} [preference]
+/** The items with a name that matches, the best ones first. Further names, such as an address or a description, match from the beginning of a word.
+ * @template T @param {T[]} items @param {string} query @param {(item: T) => (string | null | undefined)[]} names @param {(item: T) => number} [preference]
  * @returns {T[]} */
 export function ranked(items, query, names, preference = () => 0) {
+  const rankOf = (/** @type {string | null | undefined} */ name, /** @type {number} */ index) => {
+    const found = name ? rank(name, query) : null;
+    return found === null || (index > 0 && found === WITHIN) ? 9 : found + Math.min(index, 1) / 2;
+  };
   return items
-    .map((item) => ({
-      item,
-      rank: Math.min(...names(item).map((name, index) => (name ? (rank(name, query) ?? 9) + Math.min(index, 1) / 2 : 9))),
-    }))
+    .map((item) => ({ item, rank: Math.min(...names(item).map(rankOf)) }))
     .filter((entry) => entry.rank < 9)
     .map((entry) => ({ ...entry, order: preference(entry.item) }))
     .sort((a, b) => a.rank - b.rank || a.order - b.order)

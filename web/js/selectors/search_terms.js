@@ -8,7 +8,7 @@ import { t } from "../lib/words.js";
 import { channelByName, openChannels } from "../store/channels.js";
 import { dayOfText, textOfDay } from "./dates.js";
 import { ALIASES, toTerm } from "./narrow.js";
-import { ranked } from "./ranking.js";
+import { rank, WITHIN } from "./ranking.js";
 import { operandText, searchPills } from "./title.js";
 
 /** @typedef {import("../store/store.js").Store} Store */
@@ -25,10 +25,10 @@ export function splitSearch(text) {
   return text.replace(/[“”]/g, '"').match(/(?:[^\s"]|"[^"]*"?)+/g) ?? [];
 }
 
-/** A channel by its name, or by a part of it that no other channel matches. @param {Store} store @param {string} text */
+/** A channel by its name, or by the beginning of a word in it, if no other channel has one. @param {Store} store @param {string} text */
 function channelCalled(store, text) {
   if (/^\d+(-|$)/.test(text) || channelByName(store, text) || channelByName(store, text.replaceAll("-", " "))) return text;
-  const found = ranked(openChannels(store), text, (channel) => [channel.name]);
+  const found = openChannels(store).filter(({ name }) => (rank(name, text) ?? WITHIN) < WITHIN);
   return found.length === 1 ? found[0].name : null;
 }
 

@@ -8,6 +8,7 @@ import { channelOf, FOLLOWED, isTopicMuted, MUTED, openChannels, policyOf, UNMUT
 import { isResolvedTopic, topicKey } from "../store/conversations.js";
 import { unreadCount, unreadDirects, unreadTopics } from "../store/unread.js";
 import { userOf } from "../store/users.js";
+import { fold } from "./ranking.js";
 
 /** @typedef {import("../store/store.js").Store} Store */
 /** @typedef {import("../../types/api.js").Channel} Channel */
@@ -15,11 +16,11 @@ import { userOf } from "../store/users.js";
 /** Compares names as people sort them. */
 export const collator = new Intl.Collator(undefined, { sensitivity: "base", numeric: true });
 
-/** The words of a filter, in lower case. @param {string} filter @returns {string[]} */
-export const wordsOf = (filter) => filter.toLowerCase().split(/\s+/).filter(Boolean);
+/** The words of a filter, without case and accents. @param {string} filter @returns {string[]} */
+export const wordsOf = (filter) => fold(filter).split(/\s+/).filter(Boolean);
 
-/** Whether a text contains each of these words. @param {string} text @param {string[]} words In lower case. */
-export const hasWords = (text, words) => words.every((word) => text.toLowerCase().includes(word));
+/** Whether a text contains each of these words. @param {string} text @param {string[]} words As of `wordsOf`. */
+export const hasWords = (text, words) => words.every((word) => fold(text).includes(word));
 
 /** @param {Channel} a @param {Channel} b Muted ones last, then by name. */
 const byMuteAndName = (a, b) => Number(a.is_muted) - Number(b.is_muted) || collator.compare(a.name, b.name);
@@ -29,8 +30,8 @@ const byMuteAndName = (a, b) => Number(a.is_muted) - Number(b.is_muted) || colla
 /** The subscribed channels in sections: pinned, folders in their order, others, inactive.
  * @param {Store} store @param {string} [filter] @returns {ChannelSection[]} */
 export function channelSections(store, filter = "") {
-  const wanted = filter.toLowerCase();
-  const subscribed = openChannels(store).filter((channel) => channel.subscribed && channel.name.toLowerCase().includes(wanted));
+  const words = wordsOf(filter);
+  const subscribed = openChannels(store).filter((channel) => channel.subscribed && hasWords(channel.name, words));
   const policy = store.setting("demote_inactive_streams") ?? 1;
   const demotes = policy === 2 || (policy === 1 && subscribed.length >= 30);
   const byFolder = store.setting("web_left_sidebar_show_channel_folders") !== false;

@@ -10,6 +10,7 @@ import { effect } from "../lib/signal.js";
 import { debounce } from "../lib/timing.js";
 import { t } from "../lib/words.js";
 import { channelTerms } from "../selectors/narrow.js";
+import { hasWords, wordsOf } from "../selectors/sidebar_items.js";
 import { channelOf } from "../store/channels.js";
 import { may } from "../store/lists.js";
 import { channelKinds, channelSettings, kindParams, subscriptionButton, topicsPolicies } from "./channel_settings.js";
@@ -70,14 +71,14 @@ function browse(app, body, wantedTab, mayCreate) {
     none,
   );
   const render = () => {
-    const wanted = input.value.trim().toLowerCase();
+    const words = wordsOf(input.value);
     const channels = [...store.channels.values()]
       .filter((channel) => channel.is_archived === (tab === "archived"))
       .filter((channel) => tab === "all" || tab === "archived" || channel.subscribed === (tab === "subscribed"))
-      .filter((channel) => `${channel.name} ${channel.description}`.toLowerCase().includes(wanted))
+      .filter((channel) => hasWords(`${channel.name} ${channel.description}`, words))
       .sort((a, b) => a.name.localeCompare(b.name));
     const empty =
-      tab === "notsubscribed" && wanted === "" ? t("You are in every channel that you can see.") : t("There is no such channel.");
+      tab === "notsubscribed" && words.length === 0 ? t("You are in every channel that you can see.") : t("There is no such channel.");
     rows.set(channels.map(rowData));
     none.hidden = channels.length > 0;
     none.textContent = empty;

@@ -9,6 +9,7 @@ import { effect } from "../lib/signal.js";
 import { debounce } from "../lib/timing.js";
 import { t } from "../lib/words.js";
 import { mayResetPassword, roleNames } from "../selectors/roles.js";
+import { hasWords, wordsOf } from "../selectors/sidebar_items.js";
 import { deactivateBot, editBot } from "./bot_dialog.js";
 import { live, rowButton, rows, rowWithPicture } from "./form_parts.js";
 import { avatar, button, keepFocus, select } from "./parts.js";
@@ -33,10 +34,10 @@ export function people(app, tab) {
   let shown = STEP;
   const more = button(t("Show more"), showMore, "", { hidden: true });
   const render = () => {
-    const wanted = input.value.trim().toLowerCase();
+    const words = wordsOf(input.value);
     const users = [...store.users.values()]
       .filter((user) => !user.is_bot && (user.is_active !== false) === isActive)
-      .filter((user) => `${user.full_name} ${user.delivery_email ?? ""}`.toLowerCase().includes(wanted))
+      .filter((user) => hasWords(`${user.full_name} ${user.delivery_email ?? ""}`, words))
       .sort((a, b) => a.role - b.role || a.full_name.localeCompare(b.full_name));
     keepFocus(list, () =>
       fill(
@@ -45,7 +46,7 @@ export function people(app, tab) {
       ),
     );
     more.hidden = users.length <= shown;
-    none.hidden = wanted === "" || users.length > 0;
+    none.hidden = words.length === 0 || users.length > 0;
   };
   function showMore() {
     const next = shown;
