@@ -305,6 +305,27 @@ describe("the box", () => {
   });
 });
 
+describe("files that are pasted", () => {
+  // Firefox gives no files to events that a script makes for pasting.
+  it("are uploaded, also where their names are pasted with them", { skip: IS_FIREFOX }, async () => {
+    const ada = await as("Ada", await at("general", "files"));
+    const isText = await onElement(ada, ".composer .editor__text", (area) => {
+      const paste = (text) => {
+        const data = new DataTransfer();
+        for (const name of ["plan.txt", "Übersicht.txt"]) data.items.add(new File(["Lunch"], name, { type: "text/plain" }));
+        data.setData("text/plain", text);
+        return area.dispatchEvent(new ClipboardEvent("paste", { clipboardData: data, bubbles: true, cancelable: true }));
+      };
+      // Office programs write a picture of what they copy.
+      const isPasted = paste("plan.txt and Übersicht.txt");
+      paste("plan.txt\r\u{55}\u{308}bersicht.txt");
+      return isPasted;
+    });
+    assert.equal(isText, true);
+    for (const name of ["plan.txt", "Übersicht.txt"]) await until(ada, (title) => document.querySelector(".composer .editor__text").value.includes(`[${title}](/user_uploads/`), name);
+  });
+});
+
 describe("new people", () => {
   it("sees no key before they ask for it", async () => {
     const { invite_link: link } = await bench.server.call("Ada", "POST", "/invites/multiuse", { invite_as: 600, stream_ids: [] });

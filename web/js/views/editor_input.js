@@ -35,6 +35,10 @@ export function attachKeys(store, textarea, { selected, apply, send, togglePrevi
   });
 }
 
+/** Whether a text only has the names of some files: macOS copies them together with the files. @param {string} text @param {File[]} files */
+const namesOnly = (text, files) =>
+  text.split(/[\r\n]+/).every((line) => files.some(({ name }) => name.normalize() === line.trim().normalize()));
+
 /** @param {import("../store/store.js").Store} store @param {HTMLTextAreaElement} textarea @param {Does} does */
 export function attachPaste(store, textarea, { selected, apply, upload }) {
   let isPlain = false;
@@ -68,7 +72,8 @@ export function attachPaste(store, textarea, { selected, apply, upload }) {
     const data = event.clipboardData;
     if (!data) return;
     const files = [...data.files];
-    if (files.length > 0 && !data.types.includes("text/plain")) {
+    const hasText = data.types.includes("text/plain") && (isPlain || !namesOnly(data.getData("text/plain"), files));
+    if (files.length > 0 && !hasText) {
       event.preventDefault();
       upload(files);
       return;
