@@ -58,6 +58,7 @@ describe("writing", () => {
     assert.deepEqual([remark(store, topic(10, "✔ a"), " "), remark(store, topic(11, "a"), "@**everyone**"), remark(store, direct(2), "@**all**"), remark(store, null, "")], [null, null, null, null]);
     const counts = (...texts) => texts.map((text) => manyMentioned(store, topic(10, "a"), text));
     assert.deepEqual(counts("x@**all**", "@**channel**", "@**stream**", "@**Ada**", "so @**Ada** and @**all**"), [null, 16, 16, null, 16]);
+    assert.deepEqual(counts("(@**all**)", '"@**channel**"', "cc/@**everyone**", ".@**all**", "@****"), [16, 16, 16, null, null]);
     assert.deepEqual(counts("```quote\n@**all**\n```", "> see @**all**", "```\n@**all**\n```\n@**all**"), [null, null, 16]);
     assert.deepEqual(counts("```spoiler End\n@**all**\n```", "````quote\n```spoiler\n@**all**\n```\n````"), [16, null]);
     store.state.realm_can_mention_many_users_group = { direct_members: [2], direct_subgroups: [] };
@@ -73,6 +74,7 @@ describe("writing", () => {
     store.subscribers.set(10, new Set([1, 2]));
     assert.deepEqual(["@**Bob**", "@_**Cleo**", "@**Rob**", "@**Ada**", "@**Nobody**", "> @**Cleo**", "```quote\n@**Cleo**\n```"].map((text) => said(text)), Array(7).fill(null));
     assert.equal(said("@**Cleo**", direct(2)), null);
+    assert.deepEqual(said("(@**|3**)").ids, [3]);
     assert.deepEqual(said("hi @**cleo**, @**Bob|4** and @**Cleo**"), { kind: "outside", streamId: 10, ids: [3, 4], names: "Cleo, Bob", mayAdd: true });
     store.state.realm_can_add_subscribers_group = { direct_members: [2], direct_subgroups: [] };
     assert.equal(said("@**Cleo**").mayAdd, false);

@@ -18,8 +18,9 @@ import { namesOf } from "./sidebar_items.js";
 /** The number of subscribers above which mentioning all of them needs a confirmation. */
 const MANY = 15;
 
-/** A mention: a name, and the id of a person where others have the same name. */
-const MENTION = /(?<!\S)@\*\*([^*|\n]+)(?:\|(\d+))?\*\*/g;
+/** A mention: a name, and the id of a person where others have the same name, or instead of the name. As on the server, an opening mark may
+ * be before it. */
+const MENTION = /(?<![^\s'"({[/<])@\*\*([^*|\n]*)(?:\|(\d+))?\*\*/g;
 
 /** Names that mention everyone in a channel. */
 const WILDCARDS = ["all", "everyone", "channel", "stream"];
