@@ -5,6 +5,7 @@ import { describe, it } from "node:test";
 import { channelLink } from "../../web/js/selectors/links.js";
 import { messageFragment, requestTerms } from "../../web/js/selectors/narrow.js";
 import { channelFragment, isKnownRoute, meansMessages, narrowFragment, routeOf, viewName } from "../../web/js/selectors/routes.js";
+import { setWords } from "../../web/js/lib/words.js";
 import { dayOfText } from "../../web/js/selectors/dates.js";
 import { messageAt } from "../../web/js/selectors/message_at.js";
 import { suggestions } from "../../web/js/selectors/search_suggestions.js";
@@ -106,6 +107,9 @@ describe("a search", () => {
   it("is shown term by term, each of which can be left out", () => {
     const terms = parseSearch(store, "sender:cleo -channel:general has:link soup of the day");
     assert.deepEqual(searchPills(store, [...terms, { operator: "near", operand: 5 }]).map(({ label, others }) => [label, others.length]), [["sender: Cleo", 3], ["not channel: general", 3], ["has: link", 3], ["“soup of the day”", 3]]);
+    setWords("de", { "not {term}": "nicht {term}" });
+    assert.equal(searchPills(store, terms)[1].label, "nicht channel: general");
+    setWords("en", {});
   });
 
   it("keeps what it understands as terms, and the rest as words", () => {

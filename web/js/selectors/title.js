@@ -74,8 +74,8 @@ export function searchPills(store, terms) {
   const parts = terms.filter(({ operator }) => operator !== "near");
   return parts.map((term) => {
     const text = term.operator === "topic" ? topicName(store, String(term.operand)) : operandText(store, term);
-    const label = term.operator === "search" ? `“${text}”` : `${term.negated ? "not " : ""}${term.operator}: ${text}`;
-    return { label, others: parts.filter((other) => other !== term) };
+    const own = term.operator === "search" ? `“${text}”` : `${term.operator}: ${text}`;
+    return { label: term.negated ? t("not {term}", { term: own }) : own, others: parts.filter((other) => other !== term) };
   });
 }
 
