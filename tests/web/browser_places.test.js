@@ -137,6 +137,20 @@ describe("a channel", () => {
     await bench.server.call("Ada", "PATCH", `/streams/${id}`, { new_name: "marina" });
     await untilNamed("marina");
   });
+
+  it("has its present name in the box in which one writes, as people have", async () => {
+    const id = await bench.server.channel("quay", ["Ada"]);
+    const nora = await bench.server.person("Nora");
+    const untilFor = (page, words) => untilEqual(page, ".composer .editor__text", (area) => area.placeholder, words);
+    const ada = await as("Ada", `#narrow/channel/${id}/topic/boats`);
+    await untilFor(ada, "Message #quay > boats");
+    await bench.server.call("Ada", "PATCH", `/streams/${id}`, { new_name: "pier" });
+    await untilFor(ada, "Message #pier > boats");
+    await go(ada, `#narrow/dm/${nora}-dm`);
+    await untilFor(ada, "Message Nora");
+    await bench.server.call("Nora", "PATCH", "/settings", { full_name: "Eleonora" });
+    await untilFor(ada, "Message Eleonora");
+  });
 });
 
 describe("emoji", () => {

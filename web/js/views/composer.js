@@ -134,6 +134,13 @@ export function createComposer(app) {
     if (remark) fill(banner, remarkParts(app, remark));
   }
 
+  /** Shows the present names and rules, which others may have changed. */
+  function follow() {
+    const placeholder = writing.placeholderOf(store, composition.destination);
+    if (editor.textarea.placeholder !== placeholder) editor.textarea.placeholder = placeholder;
+    showBanner();
+  }
+
   /** @returns {Promise<{ destination: Destination, content: string } | null>} what would be sent, if it can be */
   async function checked() {
     const text = editor.value();
@@ -312,11 +319,11 @@ export function createComposer(app) {
   effect(() => {
     store.on("channels");
     if (composition.destination && !composition.isHere() && !recipients.contains(document.activeElement)) render();
-    else showBanner();
+    else follow();
   });
   effect(() => {
     for (const topic of /** @type {const} */ (["realm", "users", "groups", "recents", "subscribers"])) store.on(topic);
-    showBanner();
+    follow();
   });
   return composer;
 }
