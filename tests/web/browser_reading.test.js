@@ -1,7 +1,8 @@
 /** Reading: what counts as seen, what is hidden, and what is said; in a headless browser against the real server. */
 
+import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { click, pressOn, setUp, until, untilAllEqual, untilEqual, untilFocus, untilText } from "./harness.js";
+import { click, eventually, intercept, IS_FIREFOX, pressOn, setUp, typeInto, until, untilAllEqual, untilEqual, untilFocus, untilText } from "./harness.js";
 
 const bench = setUp();
 const { as, at, go } = bench;
@@ -36,6 +37,29 @@ describe("what someone writes whom the user has muted", () => {
     await untilAllEqual(ada, "[role=status] > p", (lines) => lines.map(({ textContent }) => textContent), ["Bob: A kind word"]);
     await click(ada, "[data-action=reveal]");
     await untilNamed("Zed", "Bob");
+  });
+});
+
+describe("a draft", () => {
+  // Firefox does not say what a request contains.
+  it("is not typed again when its conversation is opened", { skip: IS_FIREFOX }, async () => {
+    const ada = await as("Ada", await at("general", "first"));
+    const notices = [];
+    await intercept(ada, (request) => {
+      if (request.url().endsWith("/typing")) notices.push(new URLSearchParams(request.postData()));
+    });
+    const said = () => notices.map((notice) => [notice.get("op"), notice.get("topic")].join(" ").replaceAll('"', ""));
+    const box = ".composer .editor__text";
+    await typeInto(ada, box, "Half a thought");
+    await go(ada, await at("general", "second"));
+    await untilEqual(ada, box, (area) => area.value, "");
+    await go(ada, await at("general", "first"));
+    await untilEqual(ada, box, (area) => area.value, "Half a thought");
+    await go(ada, await at("general", "second"));
+    await untilEqual(ada, box, (area) => area.value, "");
+    await typeInto(ada, box, "Another");
+    await eventually(async () => assert.ok(said().includes("start second"), said().join()));
+    assert.deepEqual(said(), ["start first", "stop first", "start second"]);
   });
 });
 

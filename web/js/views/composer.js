@@ -44,11 +44,21 @@ export function createComposer(app) {
   const parts = composerElements(app, editor, { send, open, openMenu });
   const { element, form, closed, recipients, banner, sendButton } = parts;
 
+  /** Whether the text in the box is replaced by one that was written before. */
+  let isReplaced = false;
+
   function input() {
     composition.changed();
     const { destination } = composition;
-    typing.report(writing.isComplete(destination) && !editor.isEmpty() ? destination : null);
+    if (!isReplaced) typing.report(writing.isComplete(destination) && !editor.isEmpty() ? destination : null);
     showBanner();
+  }
+
+  /** Shows a text that was written before, of which others get no notice. @param {string} text */
+  function showText(text) {
+    isReplaced = true;
+    editor.setValue(text);
+    isReplaced = false;
   }
 
   /** @param {Destination | null} next @param {{ content?: string, focus?: boolean }} [options] */
@@ -58,7 +68,7 @@ export function createComposer(app) {
     setContext();
     // The box gets the height of its text, or else of its placeholder.
     render();
-    editor.setValue(text);
+    showText(text);
     if (!next) return;
     if (fields || composition.isHere()) {
       if (focus) focusFirst(next);
@@ -306,7 +316,7 @@ export function createComposer(app) {
     store.on("drafts");
     const text = composition.follow();
     if (text === null) return;
-    editor.setValue(text);
+    showText(text);
     typing.stop();
   });
   effect(() => {
