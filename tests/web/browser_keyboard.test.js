@@ -254,6 +254,22 @@ describe("a key", () => {
     await untilEqual(ada, ".composer .editor__text", (area) => area.value, `@**Twin|${twin}** and @**Twin|${twin}** `);
   });
 
+  it("that leads back leaves a list of choices without choosing", async () => {
+    const ada = await as("Ada", await at("general", "back"));
+    await typeInto(ada, ".composer .editor__text", "@Bo");
+    await untilText(ada, ".completions .completion__label", "Bob");
+    await press(ada, "Shift+Tab");
+    await until(ada, () => !document.querySelector(".composer").contains(document.activeElement) && !document.querySelector(".composer .completion"));
+    await untilEqual(ada, ".composer .editor__text", (area) => area.value, "@Bo");
+    await pressOn(ada, "body", "x");
+    await untilFocus(ada, ".composer__to input");
+    await ada.keyboard.type("Bo");
+    await untilText(ada, ".composer__to .completion__label", "Bob");
+    await press(ada, "Shift+Tab");
+    await until(ada, () => !document.querySelector(".composer__to").contains(document.activeElement));
+    assert.equal(await countOf(ada, ".composer__to .pill"), 0);
+  });
+
   it("that ends the composition of a character chooses nothing", async () => {
     const ada = await as("Ada", "#recent");
     await untilText(ada, ".header h1", "Recent conversations");

@@ -6,7 +6,7 @@
 import { h, icon } from "../lib/dom.js";
 import { hasEnd } from "../lib/text_edits_on_demand.js";
 import { t } from "../lib/words.js";
-import { isComposing } from "../platform/keyboard.js";
+import { isComposing, keyName } from "../platform/keyboard.js";
 import { completionsFor, triggerAt } from "../selectors/completions.js";
 import { channelByName } from "../store/channels.js";
 import { allEmoji, asReaction, textOfEmoji } from "../store/emoji.js";
@@ -103,7 +103,7 @@ export function attachAutocomplete(app, textarea, context, { replace, chooseTime
     const current = choices.current();
     if (isComposing(event) || !current) return;
     const { key } = event;
-    if ((key === "Enter" && !event.ctrlKey && !event.metaKey) || key === "Tab") choose(current);
+    if ((key === "Enter" && !event.ctrlKey && !event.metaKey) || keyName(event) === "Tab") choose(current);
     else if (key === ">" && current.kind === "channel" && current.channel) {
       const [start, cursor] = [trigger?.start ?? 0, textarea.selectionStart];
       close();

@@ -5,7 +5,7 @@
 
 import { fill, h, icon, iconButton } from "../lib/dom.js";
 import { t } from "../lib/words.js";
-import { isComposing } from "../platform/keyboard.js";
+import { isComposing, keyName } from "../platform/keyboard.js";
 import { channelChoices, channelText, topicChoices, userChoices } from "../selectors/choices.js";
 import { groupName } from "../selectors/group_names.js";
 import { ranked } from "../selectors/ranking.js";
@@ -95,7 +95,7 @@ export function pillPicker({ label, placeholder, chosen, onChange = () => {}, fi
     if (event.key === "Backspace" && input.value === "" && ids.length > 0) {
       change(ids.slice(0, -1));
     } else if (current) {
-      if (event.key === "Enter" || event.key === "Tab" || event.key === ",") void choose(current);
+      if (event.key === "Enter" || keyName(event) === "Tab" || event.key === ",") void choose(current);
       else if (event.key === "Escape") {
         choices.set([]);
         event.stopPropagation();

@@ -7,7 +7,7 @@
 import { getMessages } from "../api/endpoints.js";
 import { fill, h, iconButton } from "../lib/dom.js";
 import { t } from "../lib/words.js";
-import { isComposing } from "../platform/keyboard.js";
+import { isComposing, keyName } from "../platform/keyboard.js";
 import { messageAt } from "../selectors/message_at.js";
 import { isPlace, requestTerms } from "../selectors/narrow.js";
 import { suggestions } from "../selectors/search_suggestions.js";
@@ -148,7 +148,7 @@ export function attachSearch(app, { input, list, place }, isByKey) {
     if (isComposing(event) || choices.key(event)) return;
     const current = choices.current();
     const isAtStart = input.selectionStart === 0 && input.selectionEnd === 0;
-    if ((event.key === "Enter" || event.key === "Tab") && current) {
+    if ((event.key === "Enter" || keyName(event) === "Tab") && current) {
       event.preventDefault();
       terms.setText(current.text);
       update();
