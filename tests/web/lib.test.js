@@ -1,6 +1,7 @@
 /** Effects, storage, times, zoom and sound. No server, no browser. */
 
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { describe, it } from "node:test";
 import { effect, flush, signal } from "../../web/js/lib/signal.js";
 import { keptSet } from "../../web/js/lib/storage.js";
@@ -81,6 +82,15 @@ describe("times in lists", () => {
     assert.deepEqual([shown(4, 13, 8, 59), shown(4, 12, 23, 50), shown(4, 12, 9, 1)], ["08:59", "23:50", "09:01"]);
     assert.deepEqual([shown(4, 12, 8, 59), shown(4, 12, 0, 1), shown(4, 11, 23, 59), shown(4, 7, 12, 0)], ["Yesterday", "Yesterday", "Monday", "Thursday"]);
     assert.deepEqual([shown(4, 1, 12, 0), shown(-3, 1, 12, 0)], ["May 1", "Oct 1, 2025"]);
+  });
+});
+
+describe("high contrast", () => {
+  it("has the same colours by the setting and by the system", () => {
+    const tokens = readFileSync(new URL("../../web/css/tokens.css", import.meta.url), "utf8");
+    const colours = ["more", "auto"].map((contrast) => new RegExp(`data-contrast="${contrast}"\\] \\{([^}]*)`).exec(tokens)[1].match(/--[\w-]+: .*;/g));
+    assert.ok(colours[0].length > 5);
+    assert.deepEqual(colours[0], colours[1]);
   });
 });
 
