@@ -452,6 +452,15 @@ describe("people to mention", () => {
     assert.deepEqual(found([24]), ["Andrea", "Andy", "Antonia", "Anton", "Anna", "Animal"]);
   });
 
+  it("are joined by the groups that the user may mention", () => {
+    const groups = [["readers", undefined], ["writers", 51], ["editors", { direct_members: [2], direct_subgroups: [] }]];
+    const store = storeWith({ realm_user_groups: groups.map(([name, can_mention_group], at) => ({ id: 50 + at, name, members: [1], direct_subgroup_ids: [], can_mention_group })) });
+    const found = (kind) => completionsFor(store, { kind, start: 0, query: "rs" }, { isChannel: true, channel: 10, emoji: [] }).map(({ label }) => label);
+    assert.deepEqual([found("mention"), found("silent")], [["readers", "writers"], ["readers", "writers", "editors"]]);
+    store.state.realm_user_groups[1].members = [];
+    assert.deepEqual(found("mention"), ["readers"]);
+  });
+
   it("are compared by an order that is computed once for each", () => {
     const asked = [];
     const items = Array.from({ length: 50 }, (_, at) => ({ name: `Person ${at}`, order: (at * 7) % 50 }));

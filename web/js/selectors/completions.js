@@ -7,7 +7,7 @@ import { isInCode } from "../lib/text_edits.js";
 import { t } from "../lib/words.js";
 import { channelByName, openChannels } from "../store/channels.js";
 import { directKey } from "../store/conversations.js";
-import { ownGroups } from "../store/lists.js";
+import { isInGroup, ownGroups } from "../store/lists.js";
 import { mentionName } from "../store/users.js";
 import { findEmoji } from "./emoji_choices.js";
 import { channelLink } from "./links.js";
@@ -180,7 +180,10 @@ function mentions(store, query, isSilent, context) {
       label: user.full_name,
       detail: user.delivery_email ?? undefined,
     }));
-  const groups = ranked(ownGroups(store), query, (group) => [group.name])
+  // A message that mentions one of the others is refused.
+  const mayMention = (/** @type {import("../../types/api.js").UserGroup} */ { can_mention_group: allowed }) =>
+    isSilent || allowed === undefined || isInGroup(store, store.selfId, allowed);
+  const groups = ranked(ownGroups(store).filter(mayMention), query, (group) => [group.name])
     .slice(0, 5)
     .map((group) => ({
       kind: /** @type {const} */ ("group"),
