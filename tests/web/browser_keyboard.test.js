@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { click, clickText, countOf, drawn, eventually, focusOn, onElement, onElements, press, pressOn, setUp, typeInto, until, untilEqual, untilFocus, untilText, write } from "./harness.js";
+import { click, clickText, countOf, drawn, enter, eventually, focusOn, onElement, onElements, press, pressOn, setUp, typeInto, until, untilEqual, untilFocus, untilText, write } from "./harness.js";
 
 const bench = setUp();
 const { as, at, go } = bench;
@@ -153,6 +153,18 @@ describe("a key", () => {
     await untilText(ada, ".header h1", "Inbox");
     // Letters that are Latin, and other characters, are not another key.
     for (const keys of [{ key: "ł", code: "KeyI" }, { key: "€", code: "KeyI" }, { key: "ش", code: "Digit1" }]) assert.equal(await pressed("body", keys), false);
+  });
+
+  it("is named as the keyboard names it", async () => {
+    const ada = await bench.open();
+    await ada.evaluateOnNewDocument(() => Object.defineProperty(Navigator.prototype, "platform", { get: () => "MacIntel" }));
+    await enter(ada, bench.server, "Ada");
+    await go(ada, await at("general", "keys of a Mac"));
+    await untilEqual(ada, ".editor__toolbar [aria-label=Bold]", (button) => button.title, "Bold (⌘+b)");
+    await go(ada, "#keyboard-shortcuts");
+    await untilText(ada, ".keys kbd", "⌘+k");
+    const shown = await onElements(ada, ".keys kbd", (keys) => keys.map((key) => key.textContent).filter((key) => key.includes("Ctrl")));
+    assert.deepEqual(shown, ["Ctrl+["]);
   });
 
   it("leads from a view without a channel to the first one, or the last", async () => {

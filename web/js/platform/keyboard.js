@@ -45,6 +45,9 @@ export function keyName(event) {
     .join("+");
 }
 
+/** The name of a key for people: on a Mac, the command key takes the place of Ctrl, but for the key that means Escape. @param {string} name */
+export const shownKey = (name) => (isMac && name !== "Ctrl+[" ? name.replace("Ctrl", "⌘") : name);
+
 /** Whether an element takes text, so that letters are not commands. @param {EventTarget | null} target */
 export function isField(target) {
   if (!(target instanceof HTMLElement)) return false;

@@ -6,6 +6,7 @@
 import { h, iconButton } from "../lib/dom.js";
 import { asBlock, asCode, asList, callLink, inBlock, linked, wrapped } from "../lib/text_edits.js";
 import { t } from "../lib/words.js";
+import { shownKey } from "../platform/keyboard.js";
 import { showEmojiPicker } from "./on_demand.js";
 
 /** @typedef {import("../../types/app.js").App} App */
@@ -56,7 +57,7 @@ export function editorToolbar(app, { apply, insert, chooseTime, chooseFiles, tog
       iconButton(command.icon, command.label, {
         onclick: () => apply(command),
         class: "editor__format",
-        title: command.key ? `${command.label} (${command.key})` : command.label,
+        title: command.key ? `${command.label} (${shownKey(command.key)})` : command.label,
       }),
     ),
     iconButton("clock", t("Time"), { onclick: chooseTime, class: "editor__format" }),

@@ -5,7 +5,7 @@
 
 import { h } from "../lib/dom.js";
 import { t } from "../lib/words.js";
-import { allBindings } from "../platform/keyboard.js";
+import { allBindings, shownKey } from "../platform/keyboard.js";
 import { operatorTexts } from "../selectors/search_suggestions.js";
 import { showDialog } from "./popover.js";
 
@@ -67,7 +67,7 @@ export function showKeys(_app, _parts, onClose) {
                   h(
                     "dd",
                     null,
-                    keys.map((key) => h("kbd", null, keyNames()[key] ?? key)),
+                    keys.map((key) => h("kbd", null, keyNames()[key] ?? shownKey(key))),
                   ),
                 ),
               ),

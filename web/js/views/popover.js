@@ -6,7 +6,7 @@
 import { focusedIndex, h, icon, iconButton } from "../lib/dom.js";
 import { scope } from "../lib/signal.js";
 import { t } from "../lib/words.js";
-import { isComposing } from "../platform/keyboard.js";
+import { isComposing, shownKey } from "../platform/keyboard.js";
 import { visibleHeight } from "../platform/viewport.js";
 import { form, submit } from "./form_parts.js";
 import { closePopover, openPopover, setOpenPopover } from "./open_popover.js";
@@ -111,7 +111,7 @@ export function showMenu(opener, items, label, at) {
         item.icon ? icon(item.icon) : h("span", { class: "icon" }),
         h("span", { class: "menu__label" }, item.label),
         item.checked && icon("check"),
-        item.key && h("kbd", null, item.key),
+        item.key && h("kbd", null, shownKey(item.key)),
       ),
     );
   const menu = h("div", { class: "menu" }, buttons);
