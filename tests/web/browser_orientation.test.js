@@ -286,6 +286,11 @@ describe("the box", () => {
     // As Google Docs writes it.
     await paste('<b style="font-weight:normal" id="docs-internal-guid-1"><p>One</p><p>Two</p></b>', "One\nTwo");
     await eventually(async () => assert.equal(await text(ada), "One\n\nTwo"));
+    // As pages are written by hand.
+    await paste("<h2>Plan</h2>\n<p>One</p>\n  <p>Two <b>and</b>\n<i>more</i></p>\n<ul><li>Three</li></ul>\n", "Plan");
+    await eventually(async () => assert.equal(await text(ada), "## Plan\n\nOne\n\nTwo **and** *more*\n\n* Three"));
+    await paste("<p>One</p><p>Two</p>", "One\nTwo");
+    await eventually(async () => assert.equal(await text(ada), "One\n\nTwo"));
     await paste("<b>Three</b>", "Three", 5);
     await untilEqual(ada, ".composer .editor__text", (area) => [area.value, area.selectionStart], ["One\n\n**Three**Two", 1]);
     // Some programs give HTML without a text.

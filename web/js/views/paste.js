@@ -46,14 +46,18 @@ export function markdownOf(fragment) {
 }
 
 /** Elements that no mark can enclose. */
-const BLOCKS = "p, div, h1, h2, h3, h4, h5, h6, ul, ol, table, pre, blockquote";
+const BLOCKS = "p, div, h1, h2, h3, h4, h5, h6, ul, ol, table, pre, blockquote, details";
+
+/** Whether a text is only the line break in the source behind a block: it would indent the next one. @param {Text} text */
+const isBetweenBlocks = ({ data, previousSibling }) =>
+  /^\s*\n\s*$/.test(data) && previousSibling instanceof Element && previousSibling.matches(BLOCKS);
 
 /** @type {Record<string, string>} */
 const MARKS = { B: "**", STRONG: "**", I: "*", EM: "*", DEL: "~~", S: "~~", STRIKE: "~~" };
 
 /** @param {Node} node @param {string} indent @returns {string} */
 function convert(node, indent) {
-  if (node instanceof Text) return node.data.replace(/\s+/g, " ");
+  if (node instanceof Text) return isBetweenBlocks(node) ? "" : node.data.replace(/\s+/g, " ");
   if (!(node instanceof Element) || node.matches("style, script, head, meta, title")) return "";
   const inner = () => [...node.childNodes].map((child) => convert(child, indent)).join("");
   const tag = node.tagName;
