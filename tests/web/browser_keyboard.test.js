@@ -250,6 +250,12 @@ describe("a key", () => {
     await focusOn(ada, `[data-id="${done}"]`);
     await onElement(ada, `[data-id="${done}"] .content p`, (words) => getSelection().setBaseAndExtent(words, 0, words, 3));
     assert.equal(await quote(), "```quote\nWell done :zulip: all\n```\n");
+    // What is hidden stays hidden, and a time is that of each reader.
+    const source = "Look\n\n```spoiler Ending\nThe **butler**\n```\n\nat <time:2027-01-01T12:00:00Z>";
+    const { id: secret } = await bench.server.send("Bob", "general", "part", source);
+    await focusOn(ada, `[data-id="${secret}"]`);
+    await onElement(ada, `[data-id="${secret}"] .content`, (content) => getSelection().selectAllChildren(content));
+    assert.equal(await quote(), `\`\`\`\`quote\n${source}\n\`\`\`\`\n`);
   });
 
   it("mentions the sender, and no other of the same name", async () => {

@@ -58,12 +58,18 @@ const MARKS = { B: "**", STRONG: "**", I: "*", EM: "*", DEL: "~~", S: "~~", STRI
 /** @param {Node} node @param {string} indent @returns {string} */
 function convert(node, indent) {
   if (node instanceof Text) return isBetweenBlocks(node) ? "" : node.data.replace(/\s+/g, " ");
-  if (!(node instanceof Element) || node.matches("style, script, head, meta, title")) return "";
+  if (!(node instanceof Element) || node.matches("style, script, head, meta, title, .code-buttons")) return "";
   const inner = () => [...node.childNodes].map((child) => convert(child, indent)).join("");
   const tag = node.tagName;
   if (node.matches(".katex-display, .katex")) {
     const tex = node.querySelector("annotation")?.textContent ?? "";
     return node.classList.contains("katex-display") ? `\n\`\`\`math\n${tex}\n\`\`\`\n` : `$$${tex}$$`;
+  }
+  // What is hidden in a message stays hidden in a quotation.
+  if (node.matches(".spoiler-block")) {
+    const title = node.querySelector("summary, .spoiler-header")?.textContent?.trim() ?? "";
+    const hidden = [...(node.querySelector(".spoiler-content")?.childNodes ?? [])].map((child) => convert(child, "")).join("");
+    return `\n${fenced(hidden.trim(), `spoiler ${title}`)}\n`;
   }
   // Google Docs encloses all of a text in a bold element that is not bold.
   if (MARKS[tag] && !node.querySelector(BLOCKS)) {
@@ -113,6 +119,9 @@ function convert(node, indent) {
       return tableMarkdown(/** @type {HTMLTableElement} */ (node), indent);
     case "HR":
       return "\n---\n";
+    // Of a message, which shows it in the zone of each reader.
+    case "TIME":
+      return node.textContent?.startsWith("🕓") ? `<time:${node.getAttribute("datetime")}>` : inner();
     // Of the organization: other emoji are characters.
     case "IMG":
       return node.matches(".emoji") ? (node.getAttribute("alt") ?? "") : "";
