@@ -139,13 +139,18 @@ describe("a key", () => {
     await untilFocus(ada, "[aria-label='Filter recent conversations']");
   });
 
-  it("is that of a Latin letter where the keyboard writes another script", async () => {
+  it("is found on keyboards of other languages", async () => {
     const ada = await as("Ada", await at("general", "keyboards"));
     const pressed = (selector, letter) => onElement(ada, selector, (target, keys) => !target.dispatchEvent(new KeyboardEvent("keydown", { bubbles: true, cancelable: true, ...keys })), letter);
     await typeInto(ada, ".composer .editor__text", "слово");
     await press(ada, "Control+a");
     assert.equal(await pressed(".composer .editor__text", { key: "и", code: "KeyB", ctrlKey: true }), true);
     await untilEqual(ada, ".composer .editor__text", (area) => area.value, "**слово**");
+    // The apostrophe of a German keyboard.
+    assert.equal(await pressed(".composer .editor__text", { key: "'", code: "Backslash", ctrlKey: true, shiftKey: true }), true);
+    await untilText(ada, "dialog h2", "Saved texts");
+    await ada.keyboard.press("Escape");
+    await until(ada, () => !document.querySelector("dialog"));
     // As the Option key of a Mac writes it.
     assert.equal(await pressed(".composer .editor__text", { key: "π", code: "KeyP", altKey: true }), true);
     await untilText(ada, ".editor__preview strong", "слово");

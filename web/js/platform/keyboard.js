@@ -35,10 +35,12 @@ export function keyName(event) {
   const command = isMac && event.key !== "[" ? event.metaKey : event.ctrlKey;
   const key = event.key === " " ? "Space" : latinKey(event);
   const isNamed = key.length > 1;
+  // Some keyboards have other characters only together with Shift, such as the apostrophe or the full stop.
+  const isLetter = /^\p{L}$/u.test(key);
   return [
     command && "Ctrl",
     event.altKey && "Alt",
-    event.shiftKey && (isNamed || command) && "Shift",
+    event.shiftKey && (isNamed || (command && isLetter)) && "Shift",
     command && !isNamed ? key.toLowerCase() : key,
   ]
     .filter(Boolean)
