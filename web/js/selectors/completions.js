@@ -44,7 +44,8 @@ export function triggerAt(text, cursor) {
   if (match && !match[2].startsWith(" "))
     return { kind: match[1] ? "silent" : "mention", start: at(match[0].replace(/^[\s([{'"/]/, "")), query: match[2] };
   match = found(/(?:^|[\s(])(:[a-z+0-9][a-z_+\- 0-9]*)$/i);
-  if (match && !/^:[a-z]$/i.test(match[1])) return { kind: "emoji", start: at(match[1]), query: match[1].slice(1) };
+  // Not faces such as :D and :3, which Enter would replace.
+  if (match && !/^:[a-z\d]$/i.test(match[1])) return { kind: "emoji", start: at(match[1]), query: match[1].slice(1) };
   return null;
 }
 
