@@ -64,14 +64,15 @@ describe("edits of a text", () => {
     assert.equal(applied("* one|", nextItem), "* one\n* |");
     assert.equal(applied("  9. nine|", nextItem), "  9. nine\n  10. |");
     assert.equal(applied("- one\n- |", nextItem), "- one\n|");
-    assert.deepEqual(["plain|", "* |one|"].map((text) => nextItem(marked(text))), [null, null]);
+    assert.deepEqual(["plain|", "* |one|", "```\n- one|\n```"].map((text) => nextItem(marked(text))), [null, null, null]);
+    assert.equal(applied("```quote\n- one|\n```", nextItem), "```quote\n- one\n- |\n```");
   });
 
   it("make links of pasted URLs, and replace what was uploaded in its place", () => {
     assert.equal(applied("|here|", (selected) => pastedLink(selected, "https://example.com/x")), "[here](https://example.com/x)|");
     assert.deepEqual([pastedLink(marked("a|"), "https://example.com"), pastedLink(marked("|a|"), "two words")], [null, null]);
     // It takes the place of an address.
-    assert.deepEqual(["[here](|url|)", "|https://example.com/old|"].map((text) => pastedLink(marked(text), "https://example.com/x")), [null, null]);
+    assert.deepEqual(["[here](|url|)", "|https://example.com/old|", "```\n|a|\n```"].map((text) => pastedLink(marked(text), "https://example.com/x")), [null, null, null]);
     assert.deepEqual([isInCode(marked("```\na|")), isInCode(marked("```\na\n```\n|"))], [true, false]);
     assert.deepEqual(["````\n```\n|", "```quote\n|", "```quote\n``` py\n|", "a ```\n|"].map((text) => isInCode(marked(text))), [true, false, true, false]);
     assert.deepEqual(["~~~ .spoiler x\n```\n~~~", "```quotes\n```js\n", "```a`\n``` \n", "```(\n"].map((text) => openFences(text).map(({ fence }) => fence)), [["~~~", "```"], ["```"], ["```"], []]);

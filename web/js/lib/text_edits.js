@@ -106,22 +106,24 @@ export function asBlock({ value, start, end }, text) {
   return { start, end, text: `${before}${text}` };
 }
 
-/** Begins the next item of a list, or ends the list after an empty one; null where there is none. @param {Selected} selected @returns {Edit | null} */
+/** Begins the next item of a list, or ends the list after an empty one; null where there is none, and in code.
+ * @param {Selected} selected @returns {Edit | null} */
 export function nextItem({ value, start, end }) {
   const before = value.slice(0, start);
   const line = before.slice(before.lastIndexOf("\n") + 1);
   const match = /^(\s*)([*-]|(\d+)\.) (.*)$/.exec(line);
-  if (!match || start !== end) return null;
+  if (!match || start !== end || isInCode({ value, start, end })) return null;
   const [, indent, bullet, number, words] = match;
   if (words === "") return { start: start - line.length, end: start, text: "" };
   return { start, end: start, text: `\n${indent}${number ? `${Number(number) + 1}.` : bullet} ` };
 }
 
-/** A link on what is selected, when a URL is pasted over it; null for other texts, and over an address, which the URL replaces.
+/** A link on what is selected, when a URL is pasted over it; null for other texts, in code, and over an address, which the URL replaces.
  * @param {Selected} selected @param {string} text @returns {Edit | null} */
 export function pastedLink({ value, start, end }, text) {
   const inside = value.slice(start, end);
-  if (start === end || !URL_ALONE.test(text) || URL_ALONE.test(inside.trim()) || value.slice(0, start).endsWith("](")) return null;
+  if (start === end || !URL_ALONE.test(text) || isInCode({ value, start, end })) return null;
+  if (URL_ALONE.test(inside.trim()) || value.slice(0, start).endsWith("](")) return null;
   return { start, end, text: `[${inside}](${text})` };
 }
 
