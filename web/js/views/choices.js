@@ -43,7 +43,9 @@ export function createChoices(control, list, { render, choose }) {
             choose(item);
           };
           // A screen reader clicks without a press.
-          const onclick = (/** @type {MouseEvent} */ event) => (isTouch || event.detail === 0) && choose(item);
+          const onclick = (/** @type {MouseEvent} */ event) => {
+            if (isTouch || event.detail === 0) choose(item);
+          };
           // The control keeps the focus.
           const onmousedown = (/** @type {Event} */ event) => event.preventDefault();
           const does = { onpointerdown, onclick, onmousedown };
