@@ -160,6 +160,20 @@ describe("a key", () => {
     for (const keys of [{ key: "ł", code: "KeyI" }, { key: "€", code: "KeyI" }, { key: "ش", code: "Digit1" }]) assert.equal(await pressed("body", keys), false);
   });
 
+  it("leads from the emoji to the tones of skin behind them", async () => {
+    const ada = await as("Ada", await at("general", "tones"));
+    await focusOn(ada, ".composer .editor__text");
+    await click(ada, ".composer [aria-label=Emoji]");
+    await until(ada, () => document.querySelectorAll(".emoji-section").length > 8);
+    for (const keys of [["ArrowDown"], ["ArrowDown", "ArrowRight"]]) {
+      await focusOn(ada, ".emoji-picker input");
+      for (const key of keys) await ada.keyboard.press(key);
+      await until(ada, (at) => document.activeElement === document.querySelectorAll(".emoji-grid button")[at], keys.length - 1);
+      await ada.keyboard.press("Tab");
+      await untilFocus(ada, ".emoji-tones button");
+    }
+  });
+
   it("is named as the keyboard names it", async () => {
     const ada = await bench.open();
     await ada.evaluateOnNewDocument(() => Object.defineProperty(Navigator.prototype, "platform", { get: () => "MacIntel" }));

@@ -46,7 +46,8 @@ export function showEmojiPicker(app, opener, pick, { hasTones = false } = {}) {
     const label = emoji.name.replaceAll("_", " ");
     const picture = emojiElement(app.store, asReaction(emoji));
     if (hasTones && emoji.type === "unicode_emoji") picture.textContent = toned(picture.textContent ?? "", skinTone());
-    const button = h("button", { type: "button", title: emoji.name, "aria-label": label }, picture);
+    // Arrow keys lead to it, so that Tab leads on to what is behind hundreds of them.
+    const button = h("button", { type: "button", title: emoji.name, "aria-label": label, tabindex: "-1" }, picture);
     shown.set(button, emoji);
     return button;
   };
@@ -74,6 +75,7 @@ export function showEmojiPicker(app, opener, pick, { hasTones = false } = {}) {
       );
     }
     grid.scrollTop = 0;
+    grid.querySelector("button")?.setAttribute("tabindex", "0");
   }
 
   /** Shows emoji that come late, or that they did not come. The focus stays on its emoji or group. */
