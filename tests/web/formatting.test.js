@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { actionOfEnter, asBlock, asCode, asList, inBlock, isInCode, linked, nextItem, openFences, pastedLink, sendHint, wrapped } from "../../web/js/lib/text_edits.js";
+import { actionOfEnter, asBlock, asCode, asFormula, asList, inBlock, isInCode, linked, nextItem, openFences, pastedLink, sendHint, wrapped } from "../../web/js/lib/text_edits.js";
 import { fenced, hasEnd, placeOf } from "../../web/js/lib/text_edits_on_demand.js";
 
 describe("edits of a text", () => {
@@ -42,6 +42,11 @@ describe("edits of a text", () => {
     assert.deepEqual(["a |b| c", "a\n|b\n|c"].map((text) => applied(text, quote)), ["a \n```quote\n|b|\n```\n c", "a\n```quote\n|b|\n```\nc"]);
     assert.deepEqual(["a\n```quote\n|b|\n```", "|```quote\nb\n```|"].map((text) => applied(text, quote)), ["a\n|b|", "|b|"]);
     assert.deepEqual(["so: |a\nb|, done", "|a\n|b"].map((text) => applied(text, asCode)), ["so: \n```\n|a\nb|\n```\n, done", "`|a|`\nb"]);
+  });
+
+  it("put formulas of several lines into a block", () => {
+    assert.deepEqual(["|", "so |x| is", "|x = 1\ny = 2|"].map((text) => applied(text, asFormula)), ["$$|x^2|$$", "so $$|x|$$ is", "```math\n|x = 1\ny = 2|\n```"]);
+    assert.equal(applied("```math\n|x = 1\ny = 2|\n```", asFormula), "|x = 1\ny = 2|");
   });
 
   it("select what is missing of a link", () => {

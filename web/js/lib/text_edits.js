@@ -63,9 +63,14 @@ export function inBlock(selected, kind, placeholder = "") {
   return { ...edit, text: `${before}${edit.text}${behind}`, select: [from + before.length, to + before.length] };
 }
 
+/** Whether several lines are selected. @param {Selected} selected */
+const hasLines = ({ value, start, end }) => value.slice(start, end).trim().includes("\n");
+
 /** Code in a line, or a block where several lines are selected. @param {Selected} selected @returns {Edit} */
-export const asCode = (selected) =>
-  selected.value.slice(selected.start, selected.end).trim().includes("\n") ? inBlock(selected, "") : wrapped(selected, "`", "`", "code");
+export const asCode = (selected) => (hasLines(selected) ? inBlock(selected, "") : wrapped(selected, "`", "`", "code"));
+
+/** A formula in a line, or a block where several lines are selected. @param {Selected} selected @returns {Edit} */
+export const asFormula = (selected) => (hasLines(selected) ? inBlock(selected, "math") : wrapped(selected, "$$", "$$", "x^2"));
 
 /** Makes a link of the selection. What is still to be written is selected then: the address, or the words for an address.
  * @param {Selected} selected @returns {Edit} */

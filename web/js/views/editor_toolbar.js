@@ -4,7 +4,7 @@
  */
 
 import { h, iconButton } from "../lib/dom.js";
-import { asBlock, asCode, asList, callLink, inBlock, linked, wrapped } from "../lib/text_edits.js";
+import { asBlock, asCode, asFormula, asList, callLink, inBlock, linked, wrapped } from "../lib/text_edits.js";
 import { t } from "../lib/words.js";
 import { shownKey } from "../platform/keyboard.js";
 import { showEmojiPicker } from "./on_demand.js";
@@ -24,7 +24,7 @@ export const editorCommands = () => [
   { icon: "numbers", label: t("Numbered list"), edit: (selected) => asList(selected, (index) => `${index + 1}. `) },
   { icon: "quote", label: t("Quote"), edit: (selected) => inBlock(selected, "quote", "quotation") },
   { icon: "code", label: t("Code"), edit: asCode },
-  { icon: "formula", label: t("Formula"), edit: (selected) => wrapped(selected, "$$", "$$", "x^2") },
+  { icon: "formula", label: t("Formula"), edit: asFormula },
   { icon: "table", label: t("Table"), edit: (selected) => asBlock(selected, "|  |  |\n|---|---|\n|  |  |\n") },
   { icon: "spoiler", label: t("Spoiler"), edit: (selected) => inBlock(selected, "spoiler Title", t("hidden text")) },
 ];
