@@ -269,7 +269,7 @@ describe("a key", () => {
     await focusOn(ada, `[data-id="${done}"]`);
     await onElement(ada, `[data-id="${done}"] .content p`, (words) => getSelection().setBaseAndExtent(words, 0, words, 3));
     assert.equal(await quote(), "```quote\nWell done :zulip: all\n```\n");
-    // What is hidden stays hidden, and a time is that of each reader.
+    // Spoilers stay hidden, and a time is that of each reader.
     const source = "Look\n\n```spoiler Ending\nThe **butler**\n```\n\nat <time:2027-01-01T12:00:00Z>";
     const { id: secret } = await bench.server.send("Bob", "general", "part", source);
     await focusOn(ada, `[data-id="${secret}"]`);

@@ -65,7 +65,7 @@ function convert(node, indent) {
     const tex = node.querySelector("annotation")?.textContent ?? "";
     return node.classList.contains("katex-display") ? `\n\`\`\`math\n${tex}\n\`\`\`\n` : `$$${tex}$$`;
   }
-  // What is hidden in a message stays hidden in a quotation.
+  // A spoiler stays hidden in a quotation.
   if (node.matches(".spoiler-block")) {
     const title = node.querySelector("summary, .spoiler-header")?.textContent?.trim() ?? "";
     const hidden = [...(node.querySelector(".spoiler-content")?.childNodes ?? [])].map((child) => convert(child, "")).join("");
