@@ -160,6 +160,16 @@ describe("a key", () => {
     for (const keys of [{ key: "ł", code: "KeyI" }, { key: "€", code: "KeyI" }, { key: "ش", code: "Digit1" }]) assert.equal(await pressed("body", keys), false);
   });
 
+  it("of an item of the open menu chooses it", async () => {
+    const { id } = await bench.server.send("Ada", "general", "menus", "Draft of a plan");
+    const ada = await as("Ada", await at("general", "menus"));
+    await pressOn(ada, `[data-id="${id}"]`, "i");
+    await untilFocus(ada, "[role=menu] [role=menuitem]");
+    await ada.keyboard.press("e");
+    await untilFocus(ada, ".editor-form textarea");
+    assert.equal(await countOf(ada, "[role=menu]"), 0);
+  });
+
   it("leads from the emoji to the tones of skin behind them", async () => {
     const ada = await as("Ada", await at("general", "tones"));
     await focusOn(ada, ".composer .editor__text");

@@ -6,7 +6,7 @@
 import { focusedIndex, h, icon, iconButton } from "../lib/dom.js";
 import { scope } from "../lib/signal.js";
 import { t } from "../lib/words.js";
-import { isComposing, shownKey } from "../platform/keyboard.js";
+import { isComposing, keyName, shownKey } from "../platform/keyboard.js";
 import { visibleHeight } from "../platform/viewport.js";
 import { form, submit } from "./form_parts.js";
 import { closePopover, openPopover, setOpenPopover } from "./open_popover.js";
@@ -92,30 +92,36 @@ function place(element, anchor) {
 
 /** @param {Element} opener @param {MenuItem[]} items @param {string} label @param {{ x: number, y: number }} [at] */
 export function showMenu(opener, items, label, at) {
-  const buttons = items
-    .filter((item) => item !== null && item !== false && item !== undefined)
-    .map((item) =>
-      h(
-        "button",
-        {
-          type: "button",
-          role: item.checked === undefined ? "menuitem" : "menuitemcheckbox",
-          "aria-checked": item.checked === undefined ? null : String(item.checked),
-          tabindex: "-1",
-          class: item.isDanger ? "menu__item menu__item--danger" : "menu__item",
-          onclick: () => {
-            closePopover();
-            item.run();
-          },
+  const shown = items.filter((item) => item !== null && item !== false && item !== undefined);
+  const buttons = shown.map((item) =>
+    h(
+      "button",
+      {
+        type: "button",
+        role: item.checked === undefined ? "menuitem" : "menuitemcheckbox",
+        "aria-checked": item.checked === undefined ? null : String(item.checked),
+        tabindex: "-1",
+        class: item.isDanger ? "menu__item menu__item--danger" : "menu__item",
+        onclick: () => {
+          closePopover();
+          item.run();
         },
-        item.icon ? icon(item.icon) : h("span", { class: "icon" }),
-        h("span", { class: "menu__label" }, item.label),
-        item.checked && icon("check"),
-        item.key && h("kbd", null, shownKey(item.key)),
-      ),
-    );
+      },
+      item.icon ? icon(item.icon) : h("span", { class: "icon" }),
+      h("span", { class: "menu__label" }, item.label),
+      item.checked && icon("check"),
+      item.key && h("kbd", null, shownKey(item.key)),
+    ),
+  );
   const menu = h("div", { class: "menu" }, buttons);
   menu.addEventListener("keydown", (event) => {
+    // The key of an item chooses it, so that the menu closes.
+    const named = shown.findIndex(({ key }) => key === keyName(event));
+    if (named >= 0) {
+      event.preventDefault();
+      event.stopPropagation();
+      return buttons[named].click();
+    }
     const at = focusedIndex(buttons);
     const next = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: -1 }[event.key];
     if (next === undefined) return;
