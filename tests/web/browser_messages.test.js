@@ -520,6 +520,18 @@ describe("messages", () => {
     assert.deepEqual([message.display_recipient, message.subject], ["design", "whole"]);
   });
 
+  it("stay where no other place is chosen", async () => {
+    await bench.server.send("Bob", "general", "staying", "Here");
+    const ada = await as("Ada", await at("general", "staying"));
+    const changes = [];
+    await intercept(ada, (request) => void (request.method() === "PATCH" && changes.push(request.url())));
+    await clickButton(ada, "Actions on the topic");
+    await clickText(ada, "[role=menu] [role=menuitem]", "Move messages");
+    await clickText(ada, "dialog button[type=submit]", "Move");
+    await until(ada, () => !document.querySelector("dialog"));
+    assert.deepEqual(changes, []);
+  });
+
   it("are linked to, and links lead to them", async () => {
     const { id } = await bench.server.send("Bob", "design", "target", "Here it is");
     await bench.server.send("Bob", "general", "links", `See #**design>target@${id}** and #**design** and #**design>target**`);

@@ -54,6 +54,8 @@ export function showMove(app, message, mode = "change_later") {
       async () => {
         const isOtherChannel = channel.id() !== own;
         const name = topicThere().trim();
+        // Nothing would move.
+        if (name === message.subject && !isOtherChannel) return close();
         const done = await session.attempt(
           updateMessage(message.id, {
             ...(name !== message.subject || !isOtherChannel ? { topic: name } : {}),
