@@ -10,9 +10,8 @@ const MAX_LENGTH: usize = 200_000;
 /// The part of an HTML text that is read, in bytes.
 const MAX_HTML: usize = 4 << 20;
 
-/// The most attributes of a tag that are read, and the most open links.
+/// The most attributes of a tag that are read.
 const MAX_ATTRIBUTES: usize = 50;
-const MAX_LINKS: usize = 50;
 
 /// The most open elements that are remembered in one that is left out.
 const MAX_LEFT_OUT: usize = 1000;
@@ -181,6 +180,23 @@ fn attribute_value(text: &str) -> (&str, &str) {
     text.split_at(end)
 }
 
+/// An open element within lines.
+struct Inline {
+    kind: InlineKind,
+    /// The number of open elements of this kind: `<b><strong>` are two.
+    depth: usize,
+    /// Where its text in the current line begins; `None` as long as it has none there.
+    begin: Option<usize>,
+}
+
+#[derive(PartialEq, Eq)]
+enum InlineKind {
+    /// Markdown before and after the text of each line.
+    Mark(&'static str),
+    /// An address.
+    Link(String),
+}
+
 /// Markdown that is being written.
 #[derive(Default)]
 struct Writer {
@@ -195,10 +211,8 @@ struct Writer {
     has_space: bool,
     /// Numbers of the next items of the open lists; `None` in lists with bullets.
     lists: Vec<Option<u32>>,
-    /// Open links: where the text begins, and the address.
-    links: Vec<(usize, String)>,
-    /// Open marks: where their text begins.
-    marks: Vec<(&'static str, usize)>,
+    /// Open elements within lines, the outer ones first: at most one link, and one of each mark.
+    inlines: Vec<Inline>,
     /// The number of open blocks with text as it is written.
     preformatted: usize,
 }
@@ -211,6 +225,7 @@ impl Writer {
         let text = decode_html_entities(text);
         if self.preformatted > 0 {
             self.separate();
+            self.begin_inlines();
             self.out.push_str(&text);
             return;
         }
@@ -218,6 +233,7 @@ impl Writer {
             let trimmed = word.trim();
             if !trimmed.is_empty() {
                 self.separate();
+                self.begin_inlines();
                 self.out.push_str(trimmed);
             }
             self.has_space |= trimmed.len() < word.len();
@@ -232,6 +248,7 @@ impl Writer {
             return;
         }
         if lines > 0 {
+            self.end_inlines(0);
             self.out.push_str(&"\n".repeat(lines.min(2)));
         } else if has_space && !self.out.ends_with(['\n', ' ']) {
             self.out.push(' ');
@@ -300,31 +317,59 @@ impl Writer {
         }
     }
 
-    /// Writes a mark around text. One without text is removed, and an end without a beginning is left out.
+    /// Opens or closes an element with marks around its text. An end without a beginning is left out.
     fn mark(&mut self, mark: &'static str, is_end: bool) {
         if self.preformatted > 0 {
             return;
         }
-        if !is_end {
-            self.separate();
-            self.out.push_str(mark);
-            self.marks.push((mark, self.out.len()));
-        } else if self.marks.last().is_some_and(|(open, _)| *open == mark) {
-            self.close_mark();
+        let kind = InlineKind::Mark(mark);
+        match self.inlines.iter().position(|inline| inline.kind == kind) {
+            Some(index) if is_end => self.close_inline(index),
+            Some(index) => self.inlines[index].depth += 1,
+            None if is_end => {}
+            None => self.inlines.push(Inline { kind, depth: 1, begin: None }),
         }
     }
 
-    fn close_mark(&mut self) {
-        let Some((mark, begin)) = self.marks.pop() else { return };
-        if self.out.len() <= begin {
-            self.out.truncate(begin - mark.len());
-        } else {
-            self.out.push_str(mark);
+    /// Begins the text of the open elements that have none in the current line yet. In Markdown, marks and links end with the line.
+    fn begin_inlines(&mut self) {
+        for inline in self.inlines.iter_mut().filter(|inline| inline.begin.is_none()) {
+            match inline.kind {
+                InlineKind::Mark(_) if self.preformatted > 0 => continue,
+                InlineKind::Mark(mark) => self.out.push_str(mark),
+                InlineKind::Link(_) => {}
+            }
+            inline.begin = Some(self.out.len());
+        }
+    }
+
+    /// Ends the text of the open elements from this one on. More text may follow, in them or in another line.
+    fn end_inlines(&mut self, first: usize) {
+        for inline in self.inlines[first..].iter_mut().rev() {
+            let Some(begin) = inline.begin.take() else { continue };
+            match &inline.kind {
+                InlineKind::Mark(mark) => self.out.push_str(mark),
+                InlineKind::Link(address) => {
+                    if let Some(shown) = self.out.get(begin..).and_then(|text| link(text, address)) {
+                        self.out.truncate(begin);
+                        self.out.push_str(&shown);
+                    }
+                }
+            }
+        }
+    }
+
+    fn close_inline(&mut self, index: usize) {
+        self.inlines[index].depth -= 1;
+        if self.inlines[index].depth == 0 {
+            self.end_inlines(index);
+            self.inlines.remove(index);
         }
     }
 
     fn fence(&mut self, is_end: bool) {
         if is_end && self.preformatted > 0 {
+            self.end_inlines(0);
             self.preformatted -= 1;
             let line_end = if self.out.ends_with('\n') { "" } else { "\n" };
             self.out.push_str(line_end);
@@ -359,42 +404,44 @@ impl Writer {
         }
     }
 
+    /// Opens or closes a link. One that is open ends where another one begins.
     fn link(&mut self, tag: &Tag) {
-        if !tag.is_end {
-            if self.links.len() < MAX_LINKS {
-                self.separate();
-                self.links.push((self.out.len(), tag.attribute("href").unwrap_or_default()));
-            }
-            return;
-        }
-        let Some((begin, address)) = self.links.pop() else { return };
-        let address = address.trim();
-        let is_plain = !address
-            .contains(|c: char| c.is_whitespace() || c.is_control() || matches!(c, '(' | ')' | '<' | '>'));
-        let is_shown = ["https://", "http://", "mailto:"].iter().any(|scheme| address.starts_with(scheme));
-        let Some(text) = self.out.get(begin..).filter(|text| !text.trim().is_empty()) else { return };
-        let named = address.trim_start_matches("mailto:").trim_end_matches('/');
-        if !is_plain
-            || !is_shown
-            || text.trim().trim_end_matches('/') == named
-            || text.contains(['[', ']', '\n'])
+        if let Some(open) = self.inlines.iter().position(|inline| matches!(inline.kind, InlineKind::Link(_)))
         {
-            return;
+            self.close_inline(open);
         }
-        let link = format!("[{text}]({address})");
-        self.out.truncate(begin);
-        self.out.push_str(&link);
+        if !tag.is_end
+            && let Some(address) = tag.attribute("href").as_deref().and_then(shown_address)
+        {
+            self.inlines.push(Inline { kind: InlineKind::Link(address), depth: 1, begin: None });
+        }
     }
 
     fn finish(mut self) -> String {
         while self.preformatted > 0 {
             self.fence(true);
         }
-        while !self.marks.is_empty() {
-            self.close_mark();
-        }
+        self.end_inlines(0);
         self.out.trim().to_owned()
     }
+}
+
+/// The address of a link; `None` for one that is not shown.
+fn shown_address(href: &str) -> Option<String> {
+    let address = href.trim();
+    let is_plain = !address
+        .contains(|c: char| c.is_whitespace() || c.is_control() || matches!(c, '(' | ')' | '<' | '>'));
+    let is_shown = ["https://", "http://", "mailto:"].iter().any(|scheme| address.starts_with(scheme));
+    (is_plain && is_shown).then(|| address.to_owned())
+}
+
+/// A link in Markdown; `None` if its text is shown without one.
+fn link(text: &str, address: &str) -> Option<String> {
+    let named = address.trim_start_matches("mailto:").trim_end_matches('/');
+    let is_text = text.trim().is_empty()
+        || text.trim().trim_end_matches('/') == named
+        || text.contains(['[', ']', '\n']);
+    (!is_text).then(|| format!("[{text}]({address})"))
 }
 
 #[cfg(test)]
@@ -416,6 +463,21 @@ mod tests {
             ("<pre>a\n  b</pre>after", "```\na\n  b\n```\n\nafter"),
             ("<code>x</code><b></b>", "`x`"),
             ("<i><b>x</b></i></b>y", "***x***y"),
+            // Marks and links end with the line.
+            ("<b>one<br>two</b><i> three</i>", "**one**\n**two** *three*"),
+            ("<strong><b>x</b> y</strong> z", "**x y** z"),
+            ("<b><i>x</b>y</i> z", "***x****y* z"),
+            ("<b>Hosts:<ul><li>a</li></ul></b><pre>b</pre>", "**Hosts:**\n\n* **a**\n\n```\nb\n```"),
+            ("to <a href='https://e.com/1'><div>View build</div></a>", "to\n[View build](https://e.com/1)"),
+            (
+                "<a href='https://e.com/1'><p>One</p><p><b>Two</a> and</b></p>",
+                "[One](https://e.com/1)\n\n[**Two**](https://e.com/1) **and**",
+            ),
+            ("<a href='https://e.com/1'>one <a name='x'>two</a></a>", "[one](https://e.com/1) two"),
+            (
+                "<pre><a href='https://e.com/1'>x</pre>y</a>",
+                "```\n[x](https://e.com/1)\n```\n\n[y](https://e.com/1)",
+            ),
             ("1 < 2 & 3 &unknown; &#233;&#xe9;", "1 < 2 & 3 &unknown; éé"),
             ("<!-- <b>c</b> --><!DOCTYPE html>x<img alt='pic' src=x>", "xpic"),
             ("<table><tr><td>a</td><td>b</td></tr><tr><td>c</td></tr></table>", "a b\nc"),
