@@ -69,6 +69,7 @@ pub use linkifiers::{
     ALWAYS_FIT, Linkifier, LinkifierError, TopicLink, fit_together, has_harmless_scheme, topic_links,
     url_template_variables,
 };
+pub use links::{link_label, link_target};
 pub use nested_lists::{FlatList, nested_lists};
 pub use render::{Rendered, is_cheap, render, render_plain};
 pub use slack_text::{SlackText, decode_slack_entities, styled_slack_text};

@@ -1,6 +1,6 @@
 //! Links by syntax: `[text](url "title")`, and audio players: `![title](url)`.
 
-use std::{collections::HashMap, ops::Range};
+use std::{borrow::Cow, collections::HashMap, ops::Range};
 
 use super::{
     directory::Directory,
@@ -8,6 +8,62 @@ use super::{
     placeholders::Placeholders,
     url::SafeUrl,
 };
+
+/// A text in one line as the label of a link: without the backticks and brackets that would end it.
+pub fn link_label(text: &str) -> Cow<'_, str> {
+    let label = if backticks_match(text) { Cow::Borrowed(text) } else { Cow::Owned(text.replace('`', "'")) };
+    if brackets_match(&label) { label } else { Cow::Owned(label.replace(['[', ']'], "")) }
+}
+
+/// An address as the target of a link: the characters are encoded that would end it.
+pub fn link_target(address: &str) -> String {
+    let mut encoded = String::with_capacity(address.len());
+    for character in address.chars() {
+        match character {
+            '(' => encoded.push_str("%28"),
+            ')' => encoded.push_str("%29"),
+            '<' => encoded.push_str("%3C"),
+            '>' => encoded.push_str("%3E"),
+            '`' => encoded.push_str("%60"),
+            // A quotation mark before the closing parenthesis would end a title.
+            '"' => encoded.push_str("%22"),
+            '\'' => encoded.push_str("%27"),
+            ' ' => encoded.push_str("%20"),
+            character if character.is_control() || character.is_whitespace() => {}
+            character => encoded.push(character),
+        }
+    }
+    encoded
+}
+
+/// True if brackets are balanced, and none of them is a link.
+fn brackets_match(text: &str) -> bool {
+    let mut open = 0_usize;
+    for character in text.chars() {
+        match character {
+            '[' => open += 1,
+            ']' if open == 0 => return false,
+            ']' => open -= 1,
+            _ => {}
+        }
+    }
+    open == 0 && !text.contains("](")
+}
+
+/// True if all code in a line ends within it. Other code would go on behind the link.
+fn backticks_match(text: &str) -> bool {
+    let mut open = 0;
+    let runs = text.split(|character| character != '`').map(str::len).filter(|length| *length > 0);
+    for length in runs {
+        open = match open {
+            0 => length,
+            open if open == length => 0,
+            open => open,
+        };
+    }
+    // A backslash makes the next backtick a character.
+    open == 0 && !text.contains("\\`")
+}
 
 /// Removes the origin of URLs of this organization, so that they do not depend on its domain.
 pub fn relative_to_realm(url: SafeUrl, directory: &dyn Directory) -> SafeUrl {
@@ -189,6 +245,18 @@ fn pointed_target<'a>(source: &'a str, inner: &'a str) -> Option<Target<'a>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn encoded_addresses_are_whole_targets() {
+        for address in
+            ["https://e.com/a_(b", "https://e.com/?a=\"b\"", "https://e.com/?a='b'", "https://e.com/a b)"]
+        {
+            let encoded = link_target(address);
+            let source = format!("({encoded})");
+            let whole = Target { url: &encoded, title: None, end: source.len() };
+            assert_eq!(Punctuation::of(&source).target(&source, 0), Some(whole), "{address}");
+        }
+    }
 
     // conformance: md-28
     #[test]

@@ -4,12 +4,11 @@
 //! addresses other than web addresses are shown without a link.
 
 use percent_encoding::{AsciiSet, CONTROLS, PercentEncode, utf8_percent_encode};
+use teamchat_markdown::{link_label, link_target};
 
 /// A text in one line, without the brackets and backticks that would end a link.
 pub fn label(text: &str) -> String {
-    let line = line(text);
-    let line = if backticks_match(&line) { line } else { line.replace('`', "'") };
-    if brackets_match(&line) { line } else { self::line(&line.replace(['[', ']'], "")) }
+    line(&link_label(&line(text)))
 }
 
 /// A text in one line.
@@ -37,35 +36,6 @@ fn begins_block(text: &str) -> bool {
     is_numbered || is_item || is_ruler || is_fence || text.starts_with(['#', '>', '|', '/'])
 }
 
-/// True if brackets are balanced, and none of them is a link.
-fn brackets_match(text: &str) -> bool {
-    let mut open = 0_usize;
-    for character in text.chars() {
-        match character {
-            '[' => open += 1,
-            ']' if open == 0 => return false,
-            ']' => open -= 1,
-            _ => {}
-        }
-    }
-    open == 0 && !text.contains("](")
-}
-
-/// True if all code in a line ends within it. Other code would go on behind the link.
-fn backticks_match(text: &str) -> bool {
-    let mut open = 0;
-    let runs = text.split(|character| character != '`').map(str::len).filter(|length| *length > 0);
-    for length in runs {
-        open = match open {
-            0 => length,
-            open if open == length => 0,
-            open => open,
-        };
-    }
-    // A backslash makes the next backtick a character.
-    open == 0 && !text.contains("\\`")
-}
-
 /// A link. An address that is not of the web leaves the text alone.
 pub fn link(text: &str, url: &str) -> String {
     web_link(text, url).unwrap_or_else(|| label(text))
@@ -88,23 +58,7 @@ pub fn web_address(url: &str) -> Option<String> {
     if rest.is_none_or(|rest| rest.starts_with(['/', '?', '#', ':']) || rest.is_empty()) {
         return None;
     }
-    let mut encoded = String::with_capacity(url.len());
-    for character in url.chars() {
-        match character {
-            '(' => encoded.push_str("%28"),
-            ')' => encoded.push_str("%29"),
-            '<' => encoded.push_str("%3C"),
-            '>' => encoded.push_str("%3E"),
-            '`' => encoded.push_str("%60"),
-            // A quotation mark before the closing parenthesis would end a title.
-            '"' => encoded.push_str("%22"),
-            '\'' => encoded.push_str("%27"),
-            ' ' => encoded.push_str("%20"),
-            character if character.is_control() || character.is_whitespace() => {}
-            character => encoded.push(character),
-        }
-    }
-    Some(encoded)
+    Some(link_target(url))
 }
 
 /// The characters of a name that end the path of an address, or mean something else there.

@@ -3,6 +3,7 @@
 use html_escape::decode_html_entities;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use teamchat_markdown::{link_label, link_target};
 
 /// The length of a text, in bytes, after which nothing is read any more: a message has less.
 const MAX_LENGTH: usize = 200_000;
@@ -429,19 +430,15 @@ impl Writer {
 /// The address of a link; `None` for one that is not shown.
 fn shown_address(href: &str) -> Option<String> {
     let address = href.trim();
-    let is_plain = !address
-        .contains(|c: char| c.is_whitespace() || c.is_control() || matches!(c, '(' | ')' | '<' | '>'));
     let is_shown = ["https://", "http://", "mailto:"].iter().any(|scheme| address.starts_with(scheme));
-    (is_plain && is_shown).then(|| address.to_owned())
+    is_shown.then(|| address.to_owned())
 }
 
 /// A link in Markdown; `None` if its text is shown without one.
 fn link(text: &str, address: &str) -> Option<String> {
     let named = address.trim_start_matches("mailto:").trim_end_matches('/');
-    let is_text = text.trim().is_empty()
-        || text.trim().trim_end_matches('/') == named
-        || text.contains(['[', ']', '\n']);
-    (!is_text).then(|| format!("[{text}]({address})"))
+    let is_text = text.trim().is_empty() || text.trim().trim_end_matches('/') == named || text.contains('\n');
+    (!is_text).then(|| format!("[{}]({})", link_label(text), link_target(address)))
 }
 
 #[cfg(test)]
@@ -458,7 +455,11 @@ mod tests {
             ("<a href=\"https://example.com/?a=1&amp;b=2\">here</a>", "[here](https://example.com/?a=1&b=2)"),
             ("<a href='https://example.com/'>https://example.com</a>", "https://example.com"),
             ("<a href=\"javascript:alert(1)\">x</a>", "x"),
-            ("<a href=\"https://e.com/) [y](\">x</a>", "x"),
+            ("<a href=\"https://e.com/) [y](\">x</a>", "[x](https://e.com/%29%20[y]%28)"),
+            ("<a href='https://e.com/a_(b)'>a</a>", "[a](https://e.com/a_%28b%29)"),
+            ("<a href='https://e.com/?a=\"b\"'>[e/x] a</a>", "[[e/x] a](https://e.com/?a=%22b%22)"),
+            ("<a href='https://e.com/a_(b)'>https://e.com/a_(b)</a>", "https://e.com/a_(b)"),
+            ("<a href='https://e.com/'>a] `b</a>", "[a 'b](https://e.com/)"),
             ("<head><title>t</title></head><style>p{}</style><script>1<2</script>text", "text"),
             ("<pre>a\n  b</pre>after", "```\na\n  b\n```\n\nafter"),
             ("<code>x</code><b></b>", "`x`"),

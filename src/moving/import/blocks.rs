@@ -2,6 +2,7 @@
 
 use crate::moving::import::json::text;
 use serde_json::Value;
+use teamchat_markdown::link_target;
 
 /// Converts a block of Mattermost or Rocket.Chat: the text before it, its title, these words, its fields and its image.
 pub fn to_markdown(block: &Value, words: &str) -> String {
@@ -38,7 +39,7 @@ pub fn link(text: &str, address: &str) -> String {
     if !["http://", "https://"].iter().any(|scheme| address.starts_with(scheme)) {
         return text;
     }
-    let address = address.replace(' ', "%20").replace('(', "%28").replace(')', "%29");
+    let address = link_target(address);
     match text.replace(['[', ']'], "") {
         text if text.is_empty() => address,
         text => format!("[{text}]({address})"),

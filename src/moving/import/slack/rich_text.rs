@@ -5,7 +5,7 @@ use super::text::{Names, without_token};
 use crate::moving::import::blocks;
 use crate::moving::import::json::{first_text, text};
 use serde_json::Value;
-use teamchat_markdown::{FlatList, nested_lists, styled_slack_text, unused_fence};
+use teamchat_markdown::{FlatList, link_target, nested_lists, styled_slack_text, unused_fence};
 
 /// Converts the blocks of a message if its `text` says less: it has lists as lines with characters for the marks, and beside the
 /// blocks of programs, it is only the text of a notification.
@@ -133,7 +133,7 @@ fn span(span: &Value, names: &Names) -> String {
     match text(span, "type") {
         "link" => match (text(span, "text"), text(span, "url")) {
             (label, url) if label.is_empty() || label == url => url.to_owned(),
-            (label, url) => format!("[{}]({url})", label.replace(['[', ']'], "")),
+            (label, url) => format!("[{}]({})", label.replace(['[', ']'], ""), link_target(url)),
         },
         "emoji" => names.with_emoji(&format!(":{}:", text(span, "name"))),
         "user" => {
@@ -200,7 +200,7 @@ mod tests {
         let spans = vec![
             json!({"type": "user", "user_id": "U1"}),
             json!({"type": "text", "text": " plans ", "style": {"bold": true}}),
-            json!({"type": "link", "url": "https://x.example/a", "text": "a [page]"}),
+            json!({"type": "link", "url": "https://x.example/a_(b", "text": "a [page]"}),
             text(" in "),
             json!({"type": "emoji", "name": "dog", "unicode": "1f436"}),
             json!({"type": "channel", "channel_id": "C1"}),
@@ -214,7 +214,7 @@ mod tests {
             {"type": "rich_text_quote", "elements": [text("said\nhe")]},
             {"type": "rich_text_preformatted", "elements": [text("a *b*")]},
         ]}]);
-        let expected = "@**Ada Abel** **plans** [a page](https://x.example/a) in :puppy:#**random**\n\n1. one\n2. two\n  1. \
+        let expected = "@**Ada Abel** **plans** [a page](https://x.example/a_%28b) in :puppy:#**random**\n\n1. one\n2. two\n  1. \
                         inner\n3. three more\n\n> said\n> he\n\n```\na *b*\n```";
         assert_eq!(to_markdown(&blocks, &names).as_deref(), Some(expected));
         let without = json!([{"type": "rich_text", "elements": [section(vec![text("a")])]}]);

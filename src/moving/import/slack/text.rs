@@ -2,7 +2,7 @@
 
 use crate::domain::emoji::short_names;
 use std::collections::HashMap;
-use teamchat_markdown::{SlackText, decode_slack_entities};
+use teamchat_markdown::{SlackText, decode_slack_entities, link_target};
 
 /// The beginning of the addresses of Slack's files.
 pub const FILES: &str = "https://files.slack.com/";
@@ -130,7 +130,9 @@ fn link(reference: &str, names: &Names) -> Option<String> {
         return None;
     }
     Some(match label {
-        Some(label) if label != target => format!("[{}]({target})", label.replace(['[', ']'], "")),
+        Some(label) if label != target => {
+            format!("[{}]({})", label.replace(['[', ']'], ""), link_target(target))
+        }
         _ => target.to_owned(),
     })
 }
@@ -165,6 +167,7 @@ mod tests {
             ("<#C1|random>, <#C1>, <#C9|gone>", "#**random**, #**random**, #**gone**"),
             ("<http://a.b/c_d_e>", "http://a.b/c_d_e"),
             ("<http://a.b/c|text>", "[text](http://a.b/c)"),
+            ("<http://a.b/c?d='e'|text>", "[text](http://a.b/c?d=%27e%27)"),
             ("<mailto:a@b.c|a@b.c> <mailto:a@b.c>", "a@b.c a@b.c"),
             ("1 &lt; 2 &amp;&amp; 3 &gt; 2", "1 < 2 && 3 > 2"),
             ("use `*a*` &amp; `x &lt; y`", "use `*a*` & `x < y`"),
