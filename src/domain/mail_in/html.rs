@@ -21,7 +21,7 @@ const MAX_LEFT_OUT: usize = 1000;
 const HIDDEN: [&str; 7] = ["head", "script", "style", "template", "title", "noscript", "object"];
 
 /// Elements that begin and end a paragraph.
-const BLOCKS: [&str; 22] = [
+const BLOCKS: [&str; 33] = [
     "p",
     "div",
     "table",
@@ -44,11 +44,22 @@ const BLOCKS: [&str; 22] = [
     "form",
     "blockquote",
     "pre",
+    "dl",
+    "dt",
+    "dd",
+    "address",
+    "aside",
+    "nav",
+    "figure",
+    "figcaption",
+    "details",
+    "summary",
+    "fieldset",
 ];
 
 /// Blocks with an empty line before and after them.
-const SPACED: [&str; 12] =
-    ["p", "table", "ul", "ol", "h1", "h2", "h3", "h4", "h5", "h6", "blockquote", "pre"];
+const SPACED: [&str; 13] =
+    ["p", "table", "ul", "ol", "h1", "h2", "h3", "h4", "h5", "h6", "blockquote", "pre", "dl"];
 
 /// Elements without an end.
 const VOID: [&str; 9] = ["br", "hr", "img", "meta", "link", "input", "wbr", "col", "area"];
@@ -482,6 +493,11 @@ mod tests {
             ("1 < 2 & 3 &unknown; &#233;&#xe9;", "1 < 2 & 3 &unknown; éé"),
             ("<!-- <b>c</b> --><!DOCTYPE html>x<img alt='pic' src=x>", "xpic"),
             ("<table><tr><td>a</td><td>b</td></tr><tr><td>c</td></tr></table>", "a b\nc"),
+            (
+                "<dl><dt>Build</dt><dd>#7</dd><dt>State</dt><dd>failed</dd></dl>x",
+                "Build\n#7\nState\nfailed\n\nx",
+            ),
+            ("a<details><summary>Log</summary>b</details>c", "a\nLog\nb\nc"),
             ("<b", ""),
             ("<a href=\"", ""),
         ] {
