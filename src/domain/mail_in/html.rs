@@ -221,6 +221,8 @@ struct Writer {
     line_ends: usize,
     /// True if white space came last.
     has_space: bool,
+    /// True right after the mark of an item, beside which its first paragraph begins.
+    is_at_item: bool,
     /// Numbers of the next items of the open lists; `None` in lists with bullets.
     lists: Vec<Option<u32>>,
     /// Open elements within lines, the outer ones first: at most one link, and one of each mark.
@@ -256,7 +258,7 @@ impl Writer {
     fn separate(&mut self) {
         let lines = std::mem::take(&mut self.line_ends);
         let has_space = std::mem::take(&mut self.has_space);
-        if self.out.is_empty() {
+        if std::mem::take(&mut self.is_at_item) || self.out.is_empty() {
             return;
         }
         if lines > 0 {
@@ -281,6 +283,12 @@ impl Writer {
             self.leave_out(name);
             return;
         }
+        let is_list = matches!(name, "ul" | "ol");
+        // Without an empty line, text after the outermost list would belong to its last item.
+        if is_list && tag.is_end {
+            self.lists.pop();
+            self.is_at_item = false;
+        }
         if BLOCKS.contains(&name) {
             self.line_ends =
                 self.line_ends.max(1 + usize::from(SPACED.contains(&name) && self.lists.is_empty()));
@@ -291,7 +299,7 @@ impl Writer {
             "i" | "em" => self.mark("*", tag.is_end),
             "code" | "tt" if self.preformatted == 0 => self.mark("`", tag.is_end),
             "pre" => self.fence(tag.is_end),
-            "ul" | "ol" => self.list(tag),
+            _ if is_list && !tag.is_end => self.list(tag),
             "li" if !tag.is_end => self.item(),
             "td" | "th" => self.has_space = true,
             "a" => self.link(tag),
@@ -388,6 +396,7 @@ impl Writer {
             self.out.push_str("```");
             self.line_ends = 2;
         } else if !is_end {
+            self.is_at_item = false;
             self.separate();
             self.out.push_str("```\n");
             self.preformatted += 1;
@@ -395,25 +404,26 @@ impl Writer {
     }
 
     fn list(&mut self, tag: &Tag) {
-        if tag.is_end {
-            self.lists.pop();
-        } else if self.lists.len() < 10 {
-            self.lists.push((tag.name == "ol").then_some(1));
+        if self.lists.len() < 10 {
+            let start = tag.attribute("start").and_then(|start| start.trim().parse().ok()).unwrap_or(1);
+            self.lists.push((tag.name == "ol").then_some(start));
         }
     }
 
     fn item(&mut self) {
         self.line_ends = self.line_ends.max(1);
+        self.is_at_item = false;
         self.separate();
         self.out.push_str(&"  ".repeat(self.lists.len().saturating_sub(1)));
         match self.lists.last_mut() {
             Some(Some(number)) => {
                 self.out.push_str(&number.to_string());
                 self.out.push_str(". ");
-                *number += 1;
+                *number = number.saturating_add(1);
             }
             _ => self.out.push_str("* "),
         }
+        self.is_at_item = true;
     }
 
     /// Opens or closes a link. One that is open ends where another one begins.
@@ -463,6 +473,12 @@ mod tests {
             ("a<br>b<br/>c", "a\nb\nc"),
             ("<div>one</div><div>two</div>", "one\ntwo"),
             ("<ul><li>x<li>y</ul><ol><li>1</li><li>2</li></ol>", "* x\n* y\n\n1. 1\n2. 2"),
+            (
+                "<ul><li><p>x</p></li><li>\n<div>y</div><ul><li> z</li></ul></li></ul>w",
+                "* x\n* y\n  * z\n\nw",
+            ),
+            ("<ol start='3'><li>x</li><li><pre>y</pre></li></ol>", "3. x\n4. \n```\ny\n```"),
+            ("<ul><li>x</li><li></li></ul>y", "* x\n* \n\ny"),
             ("<a href=\"https://example.com/?a=1&amp;b=2\">here</a>", "[here](https://example.com/?a=1&b=2)"),
             ("<a href='https://example.com/'>https://example.com</a>", "https://example.com"),
             ("<a href=\"javascript:alert(1)\">x</a>", "x"),
