@@ -3,7 +3,7 @@
 use html_escape::decode_html_entities;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use teamchat_markdown::{link_label, link_target};
+use teamchat_markdown::{link_label, link_target, unused_fence};
 
 /// The length of a text, in bytes, after which nothing is read any more: a message has less.
 const MAX_LENGTH: usize = 200_000;
@@ -227,8 +227,10 @@ struct Writer {
     lists: Vec<Option<u32>>,
     /// Open elements within lines, the outer ones first: at most one link, and one of each mark.
     inlines: Vec<Inline>,
-    /// The number of open blocks with text as it is written.
+    /// The number of open blocks with text as it is written, within each other.
     preformatted: usize,
+    /// Where the text of the outermost of them begins.
+    code_begin: usize,
 }
 
 impl Writer {
@@ -388,18 +390,23 @@ impl Writer {
     }
 
     fn fence(&mut self, is_end: bool) {
-        if is_end && self.preformatted > 0 {
-            self.end_inlines(0);
-            self.preformatted -= 1;
-            let line_end = if self.out.ends_with('\n') { "" } else { "\n" };
-            self.out.push_str(line_end);
-            self.out.push_str("```");
-            self.line_ends = 2;
-        } else if !is_end {
-            self.is_at_item = false;
-            self.separate();
-            self.out.push_str("```\n");
+        if !is_end {
+            if self.preformatted == 0 {
+                self.is_at_item = false;
+                self.separate();
+                self.code_begin = self.out.len();
+            }
             self.preformatted += 1;
+        } else if self.preformatted > 0 {
+            self.preformatted -= 1;
+            if self.preformatted == 0 {
+                self.end_inlines(0);
+                let code = self.out.split_off(self.code_begin);
+                let fence = unused_fence(&code);
+                let line_end = if code.is_empty() || code.ends_with('\n') { "" } else { "\n" };
+                self.out.extend([&*fence, "\n", &*code, line_end, &*fence]);
+                self.line_ends = 2;
+            }
         }
     }
 
@@ -489,6 +496,8 @@ mod tests {
             ("<a href='https://e.com/'>a] `b</a>", "[a 'b](https://e.com/)"),
             ("<head><title>t</title></head><style>p{}</style><script>1<2</script>text", "text"),
             ("<pre>a\n  b</pre>after", "```\na\n  b\n```\n\nafter"),
+            ("<pre>a\n```\nb</pre>c", "````\na\n```\nb\n````\n\nc"),
+            ("<pre>a<pre>b</pre>c</pre>d", "```\na\n\nb\n\nc\n```\n\nd"),
             ("<code>x</code><b></b>", "`x`"),
             ("<i><b>x</b></i></b>y", "***x***y"),
             // Marks and links end with the line.
