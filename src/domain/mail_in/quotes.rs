@@ -8,8 +8,10 @@ use std::sync::LazyLock;
 static QUOTE_HEADS: LazyLock<Regex> = LazyLock::new(|| {
     let words = "original message|original appointment|forwarded message|ursprüngliche nachricht|weitergeleitete nachricht\
                  |message d'origine|message original|mensaje original|mensagem original|messaggio originale\
-                 |oorspronkelijk bericht|oryginalna wiadomość|reply message";
-    pattern(&format!(r"(?i)^\s*(-{{2,}}\s*({words})\s*-{{2,}}|_{{20,}})\s*$"))
+                 |oorspronkelijk bericht|oryginalna wiadomość|ursprungligt meddelande|oprindelig meddelelse\
+                 |opprinnelig melding|reply message";
+    // Zoho writes the attribution between hyphens.
+    pattern(&format!(r"(?i)^\s*(-{{2,}}\s*({words}|on\s.{{4,300}}\swrote)\s*-{{2,}}|_{{20,}})\s*$"))
 });
 
 /// Lines that name the sender and the time of a quoted mail, in the languages of many mail programs.
@@ -21,7 +23,8 @@ static ATTRIBUTIONS: LazyLock<Regex> = LazyLock::new(|| {
         r"El\s.{4,300}\sescribió\s?:",
         r"Em\s.{4,300}\sescreveu\s?:",
         r"Il\s.{4,300}\sha scritto\s?:",
-        r"Op\s.{4,300}\sschreef.{0,200}:",
+        r"Op\s.{4,300}\s(schreef|geschreven|verzond).{0,200}:",
+        r"(Den|På)\s.{4,300}\sskrev.{0,200}:",
         r"W dniu\s.{4,300}\s(napisał|pisze).{0,100}:",
         r".{4,300}\s(のメール|写道)\s?[:：]",
     ];
@@ -32,11 +35,12 @@ static ATTRIBUTIONS: LazyLock<Regex> = LazyLock::new(|| {
 static CLOCK: LazyLock<Regex> = LazyLock::new(|| pattern(r"[0-9][:.][0-9]{2}"));
 
 /// The first lines of the header that Outlook writes before a quoted mail.
-static SENDERS: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"^\s*\*{0,2}(From|Von|De|Da|Van|Od|差出人|发件人)\s?[:：]\*{0,2}\s\S"));
+static SENDERS: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(r"^\s*\*{0,2}(From|Von|De|Da|Van|Od|Från|Fra|差出人|发件人)\s?[:：]\*{0,2}\s\S")
+});
 static TIMES: LazyLock<Regex> = LazyLock::new(|| {
-    let words = "Sent|Date|Gesendet|Datum|Envoyé|Enviad[ao]( em| el)?|Fecha|Data|Inviato|Verzonden|Wysłan[eo]\
-                 |送信日時|发送时间";
+    let words = "Sent|Date|Gesendet|Datum|Envoyé|Enviad[ao]( em| el)?|Fecha|Data|Inviato|Verzonden|Wysłan[eo]|Skickat\
+                 |Sendt|Dato|送信日時|发送时间";
     pattern(&format!(r"^\s*\*{{0,2}}({words})\s?[:：]"))
 });
 
@@ -161,11 +165,27 @@ mod tests {
                 "Svar",
             ),
             ("new\n\nAda Lovelace <ada@example.com> writes:\n\n> old", "new"),
+            // Thunderbird and Zoho.
+            ("nytt\n\nDen 2026-11-29 kl. 07:59, skrev Ada:\n> gammalt", "nytt"),
+            (
+                "new\n\n\n---- On Sun, 29 Nov 2026 07:59:00 +0100 Ada <ada@example.com> wrote ----\n\n > old",
+                "new",
+            ),
+            (
+                "nieuw\n\nOp 29 nov 2026 om 07:59 heeft Ada <ada@example.com> het volgende geschreven:\n\noud",
+                "nieuw",
+            ),
             // Outlook.
             (
                 "novo\n\nDe: Ada <a@example.com>\nEnviada em: domingo, 29 de novembro\nPara: Bob\n\nvelho",
                 "novo",
             ),
+            (
+                "nytt\n\nFrån: Ada <a@example.com>\nSkickat: den 29 november 2026\nTill: Bob\n\ngammalt",
+                "nytt",
+            ),
+            ("nyt\n\n-----Oprindelig meddelelse-----\nFra: Ada\n\ngammelt", "nyt"),
+            ("nyt\n\nFra: Ada <a@example.com>\nSendt: 29. november 2026\nTil: Bob\n\ngammelt", "nyt"),
             ("nowe\n\nOd: Ada <a@example.com>\nWysłane: niedziela\nDo: Bob\n\nstare", "nowe"),
             // Nothing is cut.
             ("On Monday I wrote:\nwe met", "On Monday I wrote:\nwe met"),
