@@ -6,13 +6,16 @@ use std::sync::LazyLock;
 
 /// Lines that mail programs write before a quoted mail, which reaches to the end.
 static QUOTE_HEADS: LazyLock<Regex> = LazyLock::new(|| {
-    let words = "original message|original appointment|forwarded message|ursprüngliche nachricht|weitergeleitete nachricht\
-                 |message d'origine|message original|mensaje original|mensagem original|messaggio originale\
-                 |oorspronkelijk bericht|oryginalna wiadomość|ursprungligt meddelande|oprindelig meddelelse\
-                 |opprinnelig melding|reply message";
+    let words = "original message|original appointment|ursprüngliche nachricht|message d'origine|message original\
+                 |mensaje original|mensagem original|messaggio originale|oorspronkelijk bericht|oryginalna wiadomość\
+                 |ursprungligt meddelande|oprindelig meddelelse|opprinnelig melding|reply message";
     // Zoho writes the attribution between hyphens.
     pattern(&format!(r"(?i)^\s*(-{{2,}}\s*({words}|on\s.{{4,300}}\swrote)\s*-{{2,}}|_{{20,}})\s*$"))
 });
+
+/// Lines that mail programs write before a forwarded mail, which is the reason for the mail.
+static FORWARD_HEADS: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"(?i)^\s*-{2,}\s*(forwarded message|weitergeleitete nachricht)\s*-{2,}\s*$"));
 
 /// Lines that name the sender and the time of a quoted mail, in the languages of many mail programs.
 static ATTRIBUTIONS: LazyLock<Regex> = LazyLock::new(|| {
@@ -51,7 +54,7 @@ fn is_quoted(line: &str) -> bool {
     line.trim_start().starts_with('>')
 }
 
-/// Cuts a quoted mail at the end of a text. Answers among the lines of a quoted mail are kept together with them.
+/// Cuts a quoted mail at the end of a text, but no forwarded one. Answers among the lines of a quoted mail are kept together with them.
 pub fn without_quotes(text: &str) -> String {
     let lines: Vec<&str> = text.lines().collect();
     // Where the last quoted line ends, and the last other one. What follows both is not marked as a quote by the program.
@@ -62,6 +65,9 @@ pub fn without_quotes(text: &str) -> String {
     let (quotes_end, texts_end) = (last(true), last(false));
     let mut end = lines.len();
     for (number, line) in lines.iter().enumerate() {
+        if FORWARD_HEADS.is_match(line) {
+            return text.trim_end().to_owned();
+        }
         let next = lines.get(number + 1..).unwrap_or_default();
         if QUOTE_HEADS.is_match(line) && (!line.contains("____") || has_header(next))
             || has_header(&lines[number..])
@@ -195,6 +201,11 @@ mod tests {
                 "On Mon, 21 Sep 2026, Ada wrote:\n> one\nyes\n> two\nno",
             ),
             ("From: here to there", "From: here to there"),
+            (
+                "see below\n\n---------- Forwarded message ---------\nFrom: Ada <a@example.com>\nDate: Monday\n\nold\n> older",
+                "see below\n\n---------- Forwarded message ---------\nFrom: Ada <a@example.com>\nDate: Monday\n\nold\n> older",
+            ),
+            ("new\n\nOn Mon 21, Ada wrote:\n\n---- Forwarded message ----\nold", "new"),
             (
                 "Ada <ada@example.com> wants these at 10:00:\none\ntwo",
                 "Ada <ada@example.com> wants these at 10:00:\none\ntwo",
