@@ -4,7 +4,9 @@ use crate::domain::limits::MAX_MESSAGE_LENGTH;
 use crate::domain::mail_addresses::parts::MailOptions;
 use crate::domain::mail_in::html::to_markdown;
 use crate::domain::mail_in::mime::Mail;
-use crate::domain::mail_in::quotes::{without_footer, without_quote_of_outlook, without_quotes};
+use crate::domain::mail_in::quotes::{
+    has_forwarded_mail, without_footer, without_quote_of_outlook, without_quotes,
+};
 use crate::domain::mail_in::subject::is_forwarded;
 use crate::domain::messages::markup::shortened;
 use teamchat_markdown::{close_fences, silenced};
@@ -48,11 +50,21 @@ fn own_text(mail: &Mail, options: MailOptions) -> String {
         let text = mail.text.as_ref().filter(|text| is_there(text))?;
         let text = &text[..text.floor_char_boundary(MAX_TEXT)];
         // Mutt and others write the signature below the quoted mail.
-        Some(if keeps_quotes { text.to_owned() } else { without_quotes(without_footer(text)) })
+        Some(if keeps_quotes || has_forwarded_mail(text) {
+            text.to_owned()
+        } else {
+            without_quotes(without_footer(text))
+        })
     };
     let html = || {
-        let text = to_markdown(mail.html.as_ref()?, keeps_quotes);
-        Some(if keeps_quotes { text } else { without_quote_of_outlook(&text) }).filter(is_there)
+        let html = mail.html.as_ref()?;
+        let whole = to_markdown(html, true);
+        let text = if keeps_quotes || has_forwarded_mail(&whole) {
+            whole
+        } else {
+            without_quote_of_outlook(&to_markdown(html, false))
+        };
+        Some(text).filter(is_there)
     };
     let text = if options.prefer_html { html().or_else(plain) } else { plain().or_else(html) };
     without_footer(&text.unwrap_or_default()).to_owned()
@@ -99,6 +111,12 @@ mod tests {
         }
         let forwarded = Mail { subject: "Fwd: x".to_owned(), ..both };
         assert_eq!(markdown(&forwarded, none, &[]), "text\n> old");
+        // Its sender may have changed the subject.
+        let text = "see\n\n---------- Forwarded message ---------\nFrom: Ada <a@example.com>\nDate: Monday\n\nold\n> older";
+        assert_eq!(markdown(&mail(Some(text), None), none, &[]), text);
+        let html = "see<div class=\"gmail_quote\"><div>---------- Forwarded message ---------<br>From: Ada<br>Date: Monday</div>old</div>";
+        let shown = "see\n---------- Forwarded message ---------\nFrom: Ada\nDate: Monday\nold";
+        assert_eq!(markdown(&mail(None, Some(html)), none, &[]), shown);
     }
 
     #[test]

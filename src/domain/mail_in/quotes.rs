@@ -54,7 +54,22 @@ fn is_quoted(line: &str) -> bool {
     line.trim_start().starts_with('>')
 }
 
-/// Cuts a quoted mail at the end of a text, but no forwarded one. Answers among the lines of a quoted mail are kept together with them.
+/// True if a forwarded mail follows, and no quoted one comes before it.
+pub fn has_forwarded_mail(text: &str) -> bool {
+    let lines: Vec<&str> = text.lines().collect();
+    let is_forward = |number: usize| FORWARD_HEADS.is_match(lines[number]);
+    let is_quote = |number: usize| {
+        let (line, rest) = (lines[number], &lines[number..]);
+        // A line alone may be a part of the text.
+        QUOTE_HEADS.is_match(line) && !line.contains("____")
+            || has_header(rest)
+            || attribution(rest).is_some()
+    };
+    let first = (0..lines.len()).find(|&number| is_forward(number) || is_quote(number));
+    first.is_some_and(is_forward)
+}
+
+/// Cuts a quoted mail at the end of a text. Answers among the lines of a quoted mail are kept together with them.
 pub fn without_quotes(text: &str) -> String {
     let lines: Vec<&str> = text.lines().collect();
     // Where the last quoted line ends, and the last other one. What follows both is not marked as a quote by the program.
@@ -65,9 +80,6 @@ pub fn without_quotes(text: &str) -> String {
     let (quotes_end, texts_end) = (last(true), last(false));
     let mut end = lines.len();
     for (number, line) in lines.iter().enumerate() {
-        if FORWARD_HEADS.is_match(line) {
-            return text.trim_end().to_owned();
-        }
         let next = lines.get(number + 1..).unwrap_or_default();
         if QUOTE_HEADS.is_match(line) && (!line.contains("____") || has_header(next))
             || has_header(&lines[number..])
@@ -202,11 +214,6 @@ mod tests {
             ),
             ("From: here to there", "From: here to there"),
             (
-                "see below\n\n---------- Forwarded message ---------\nFrom: Ada <a@example.com>\nDate: Monday\n\nold\n> older",
-                "see below\n\n---------- Forwarded message ---------\nFrom: Ada <a@example.com>\nDate: Monday\n\nold\n> older",
-            ),
-            ("new\n\nOn Mon 21, Ada wrote:\n\n---- Forwarded message ----\nold", "new"),
-            (
                 "Ada <ada@example.com> wants these at 10:00:\none\ntwo",
                 "Ada <ada@example.com> wants these at 10:00:\none\ntwo",
             ),
@@ -215,6 +222,22 @@ mod tests {
             ("", ""),
         ] {
             assert_eq!(without_quotes(text), own, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn forwarded_mails_are_recognized_before_quotes() {
+        for (text, expected) in [
+            ("see\n\n---------- Forwarded message ---------\nFrom: Ada <a@example.com>\nDate: Monday", true),
+            ("-------- Weitergeleitete Nachricht --------\nBetreff: x", true),
+            ("new\n\nOn Mon 21, Ada wrote:\n\n---- Forwarded message ----\nold", false),
+            ("new\n\n-----Original Message-----\n\n---- Forwarded message ----\nold", false),
+            ("new\n\nFrom: Ada\nSent: Monday\n\n---- Forwarded message ----\nold", false),
+            ("new\n____________________\n---- Forwarded message ----\nold", true),
+            ("new\n> ---- Forwarded message ----\n> old", false),
+            ("", false),
+        ] {
+            assert_eq!(has_forwarded_mail(text), expected, "{text:?}");
         }
     }
 
@@ -254,6 +277,7 @@ mod tests {
         ] {
             let lines = line.repeat(20_000) + "> quoted\nand not";
             assert_eq!(without_quotes(&lines).lines().count(), 20_002, "{line}");
+            assert!(!has_forwarded_mail(&lines));
         }
     }
 }
