@@ -298,6 +298,9 @@ describe("the box", () => {
     assert.equal(await text(ada), "One\n\n**Three**Two");
     await paste("<b>Four</b>", "");
     await eventually(async () => assert.equal(await text(ada), "**Four**"));
+    // Marks and links around white space, lines and headings, such as the results of a search.
+    await paste("See<b> big<br>news </b>at<a href='https://example.com/1'><br><h3>Tide</h3><div>tables </div></a>now", "See");
+    await eventually(async () => assert.equal(await text(ada), "See **big**\n**news** at [Tide tables](https://example.com/1) now"));
     // Links to conversations, as the menus of topics and messages copy them.
     const general = `${bench.server.url}/${await at("general", "")}`.replace(/\/topic\/$/, "");
     const link = (topic, message) => `[#general &#62; ${topic}](${general.slice(general.indexOf("#"))}/topic/a.26b/near/${message})`;

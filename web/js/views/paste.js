@@ -55,6 +55,9 @@ const isBetweenBlocks = ({ data, previousSibling }) =>
 /** @type {Record<string, string>} */
 const MARKS = { B: "**", STRONG: "**", I: "*", EM: "*", DEL: "~~", S: "~~", STRIKE: "~~" };
 
+/** Changes the words of a text, and leaves the white space around them. @param {string} text @param {(words: string) => string} change */
+const changedWords = (text, change) => text.replace(/\S(?:[^]*\S)?/, (words) => change(words));
+
 /** @param {Node} node @param {string} indent @returns {string} */
 function convert(node, indent) {
   if (node instanceof Text) return isBetweenBlocks(node) ? "" : node.data.replace(/\s+/g, " ");
@@ -73,17 +76,21 @@ function convert(node, indent) {
   }
   // Google Docs encloses all of a text in a bold element that is not bold.
   if (MARKS[tag] && !node.querySelector(BLOCKS)) {
-    const text = inner();
-    return text.trim() ? `${MARKS[tag]}${text.trim()}${MARKS[tag]}${/\s$/.test(text) ? " " : ""}` : text;
+    // Marks end with the line.
+    const lines = inner().split("\n");
+    return lines.map((line) => changedWords(line, (words) => `${MARKS[tag]}${words}${MARKS[tag]}`)).join("\n");
   }
   if (/^H[1-6]$/.test(tag)) return `\n${"#".repeat(Number(tag[1]))} ${inner().trim()}\n\n`;
   switch (tag) {
     case "BR":
       return "\n";
     case "A": {
-      const [href, text] = [node.getAttribute("href") ?? "", inner().trim()];
+      const [href, text] = [node.getAttribute("href") ?? "", inner()];
       if (!/^https?:|^mailto:/.test(href) || node.querySelector("img")) return text;
-      return text === href || text === "" ? href : `[${text}](${href})`;
+      if (text.trim() === "") return href;
+      // The text of a link is one line, even if it was a heading.
+      const line = text.replace(/(?<!\s)\s*\n\s*(#{1,6} )?/g, " ");
+      return changedWords(line, (words) => (words === href ? href : `[${words}](${href})`));
     }
     case "CODE":
       return `\`${node.textContent}\``;
