@@ -301,6 +301,9 @@ describe("the box", () => {
     // Marks and links around white space, lines and headings, such as the results of a search.
     await paste("See<b> big<br>news </b>at<a href='https://example.com/1'><br><h3>Tide</h3><div>tables </div></a>now", "See");
     await eventually(async () => assert.equal(await text(ada), "See **big**\n**news** at [Tide tables](https://example.com/1) now"));
+    // As Gmail and documentation write it.
+    await paste("One<div>Two</div><dl><dt>Three</dt><dd>Four</dd></dl><blockquote><p>Five</p> <p>Six</p></blockquote>", "One");
+    await eventually(async () => assert.equal(await text(ada), "One\nTwo\n\nThree\n\nFour\n\n> Five\n>\n> Six"));
     // Links to conversations, as the menus of topics and messages copy them.
     const general = `${bench.server.url}/${await at("general", "")}`.replace(/\/topic\/$/, "");
     const link = (topic, message) => `[#general &#62; ${topic}](${general.slice(general.indexOf("#"))}/topic/a.26b/near/${message})`;

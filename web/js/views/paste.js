@@ -41,9 +41,11 @@ export const pastedMarkdown = (store, text, html) =>
 /** @param {DocumentFragment} fragment */
 export function markdownOf(fragment) {
   const text = [...fragment.childNodes].map((node) => convert(node, "")).join("");
-  const lines = withoutTrailingSpaces(text.replace(/\u00a0/g, " "));
-  return lines.replace(/\n{3,}/g, "\n\n").trim();
+  return tidy(text.replace(/\u00a0/g, " "));
 }
+
+/** Text with one empty line between paragraphs. @param {string} text */
+const tidy = (text) => withoutTrailingSpaces(text).replace(/\n{3,}/g, "\n\n").trim();
 
 /** Elements that no mark can enclose. */
 const BLOCKS = "p, div, h1, h2, h3, h4, h5, h6, ul, ol, table, pre, blockquote, details";
@@ -51,6 +53,9 @@ const BLOCKS = "p, div, h1, h2, h3, h4, h5, h6, ul, ol, table, pre, blockquote, 
 /** Whether a text is only the line break in the source behind a block: it would indent the next one. @param {Text} text */
 const isBetweenBlocks = ({ data, previousSibling }) =>
   /^\s*\n\s*$/.test(data) && previousSibling instanceof Element && previousSibling.matches(BLOCKS);
+
+/** Elements whose text has lines of its own. */
+const LINES = "p, div, section, article, main, header, footer, aside, address, dl, dt, dd, figure, figcaption, details, summary";
 
 /** @type {Record<string, string>} */
 const MARKS = { B: "**", STRONG: "**", I: "*", EM: "*", DEL: "~~", S: "~~", STRIKE: "~~" };
@@ -102,8 +107,7 @@ function convert(node, indent) {
       return `\n${fenced((node.textContent ?? "").replace(/\n$/, ""), language.toLowerCase())}`;
     }
     case "BLOCKQUOTE":
-      return `\n${inner()
-        .trim()
+      return `\n${tidy(inner())
         .split("\n")
         .map((line) => `> ${line}`)
         .join("\n")}\n\n`;
@@ -119,9 +123,6 @@ function convert(node, indent) {
       });
       return `\n${lines.join("\n")}\n`;
     }
-    case "P":
-    case "DIV":
-      return `${inner().trim()}\n\n`;
     case "TABLE":
       return tableMarkdown(/** @type {HTMLTableElement} */ (node), indent);
     case "HR":
@@ -133,7 +134,7 @@ function convert(node, indent) {
     case "IMG":
       return node.matches(".emoji") ? (node.getAttribute("alt") ?? "") : "";
     default:
-      return inner();
+      return node.matches(LINES) ? `\n${inner().trim()}\n\n` : inner();
   }
 }
 
