@@ -14,8 +14,14 @@ static QUOTE_HEADS: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 /// Lines that mail programs write before a forwarded mail, which is the reason for the mail.
-static FORWARD_HEADS: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"(?i)^\s*-{2,}\s*(forwarded message|weitergeleitete nachricht)\s*-{2,}\s*$"));
+static FORWARD_HEADS: LazyLock<Regex> = LazyLock::new(|| {
+    let between_hyphens = "forwarded message|weitergeleitete nachricht|message transféré|mensaje reenviado\
+                           |mensagem encaminhada|messaggio inoltrato|doorgestuurd bericht";
+    let of_apple = "begin forwarded message|anfang der weitergeleiteten nachricht|début du message (réexpédié|transféré)\
+                    |inicio del mensaje reenviado|início da mensagem (re)?encaminhada|inizio messaggio inoltrato\
+                    |begin doorgestuurd bericht|początek przekazywanej wiadomości";
+    pattern(&format!(r"(?i)^\s*(-{{2,}}\s*({between_hyphens})\s*-{{2,}}|>?\s*({of_apple})\s?:)\s*$"))
+});
 
 /// Lines that name the sender and the time of a quoted mail, in the languages of many mail programs.
 static ATTRIBUTIONS: LazyLock<Regex> = LazyLock::new(|| {
@@ -61,7 +67,8 @@ pub fn has_forwarded_mail(text: &str) -> bool {
     let is_quote = |number: usize| {
         let (line, rest) = (lines[number], &lines[number..]);
         // A line alone may be a part of the text.
-        QUOTE_HEADS.is_match(line) && !line.contains("____")
+        is_quoted(line)
+            || QUOTE_HEADS.is_match(line) && !line.contains("____")
             || has_header(rest)
             || attribution(rest).is_some()
     };
@@ -230,6 +237,10 @@ mod tests {
         for (text, expected) in [
             ("see\n\n---------- Forwarded message ---------\nFrom: Ada <a@example.com>\nDate: Monday", true),
             ("-------- Weitergeleitete Nachricht --------\nBetreff: x", true),
+            ("vois\n\n---------- Message transféré ---------\nDe : Ada <a@example.com>\nDate : lundi", true),
+            ("see\n\n> Begin forwarded message:\n> \n> From: Ada", true),
+            ("vois\n\nDébut du message réexpédié :\n\nDe: Ada", true),
+            ("new\n\n> On 29 Nov 2026, at 07:59, Ada wrote:\n> \n> Begin forwarded message:\n> old", false),
             ("new\n\nOn Mon 21, Ada wrote:\n\n---- Forwarded message ----\nold", false),
             ("new\n\n-----Original Message-----\n\n---- Forwarded message ----\nold", false),
             ("new\n\nFrom: Ada\nSent: Monday\n\n---- Forwarded message ----\nold", false),
