@@ -11,9 +11,10 @@ const NO_SUBJECT: &str = "Email with no subject";
 static MARKS: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"(?i)([\[(] *)?\b(RE|AW|FWD?) *([-:;)\]][ :;\])-]*|$)|\]+ *$"));
 
-/// The mark of a forwarded mail, at the beginning.
-static FORWARDED: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"(?i)^([\[(] *)?\b(FWD?) *([-:;)\]][ :;\])-]*|$)|^\]+ *$"));
+/// The mark of a forwarded mail, at the beginning: the published one, and those of Outlook in other languages.
+static FORWARDED: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(r"(?i)^([\[(] *)?\b(FWD?) *([-:;)\]][ :;\])-]*|$)|^\]+ *$|^(WG|TR|RV|ENC|VB|PD) ?:")
+});
 
 /// The topic of a subject: without marks of answers, and without characters that topics cannot have. Long ones are shortened
 /// like those of other messages.
@@ -60,6 +61,9 @@ mod tests {
             ("Fwd: x", true),
             ("FW: x", true),
             ("[Fwd: x]", true),
+            ("WG: x", true),
+            ("TR : x", true),
+            ("TR-069: x", false),
             ("Re: Fwd: x", false),
             ("forward: x", false),
             ("", false),
