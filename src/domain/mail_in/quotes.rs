@@ -34,6 +34,7 @@ static ATTRIBUTIONS: LazyLock<Regex> = LazyLock::new(|| {
         r"Il\s.{4,300}\sha scritto\s?:",
         r"Op\s.{4,300}\s(schreef|geschreven|verzond).{0,200}:",
         r"(Den|På)\s.{4,300}\sskrev.{0,200}:",
+        r"Dne\s.{4,300}\snapsal.{0,20}:",
         r"W dniu\s.{4,300}\s(napisał|pisze).{0,100}:",
         r".{4,300}\s(のメール|写道)\s?[:：]",
     ];
@@ -127,7 +128,7 @@ pub fn without_quote_of_outlook(text: &str) -> String {
 }
 
 /// The number of lines at the beginning that name the sender and the time of a quoted mail, and whether their language is known.
-/// In others, they have a time and an address in angle brackets. Emacs writes no time.
+/// In others, they have a time and an address in angle brackets. Emacs and others write no time.
 fn attribution(lines: &[&str]) -> Option<(usize, bool)> {
     let first = lines.first().filter(|line| !line.trim().is_empty() && line.len() < 400)?;
     let mut joined = first.trim_start().to_owned();
@@ -136,9 +137,9 @@ fn attribution(lines: &[&str]) -> Option<(usize, bool)> {
             // There is a time in it.
             let is_dated = joined.contains(|c: char| c.is_ascii_digit());
             let is_known = is_dated && ATTRIBUTIONS.is_match(&joined);
-            let is_other = first.contains('<')
-                && (CLOCK.is_match(first) || joined.trim_end().ends_with(" writes:"))
-                && joined.contains('@');
+            let is_undated = [" writes:", " wrote:"].iter().any(|end| joined.trim_end().ends_with(end));
+            let is_other =
+                first.contains('<') && (is_undated || CLOCK.is_match(&joined)) && joined.contains('@');
             return (is_known || is_other).then_some((length, is_known));
         }
         let more = lines.get(length).filter(|line| line.len() < 400 && !line.trim().is_empty())?;
@@ -190,7 +191,13 @@ mod tests {
                 "Svar",
             ),
             ("new\n\nAda Lovelace <ada@example.com> writes:\n\n> old", "new"),
+            ("new\n\nSent from Samsung Mobile <ada@example.com> wrote:\n\n> old", "new"),
+            (
+                "novo\n\nAda Lovelace <ada@example.com> escreveu no dia\nsegunda, 27/07/2020 à(s) 18:30:\n>\n> velho",
+                "novo",
+            ),
             // Thunderbird and Zoho.
+            ("nové\n\nDne 21. 12. 21 v 13:18 Ada napsal(a):\n> staré", "nové"),
             ("nytt\n\nDen 2026-11-29 kl. 07:59, skrev Ada:\n> gammalt", "nytt"),
             (
                 "new\n\n\n---- On Sun, 29 Nov 2026 07:59:00 +0100 Ada <ada@example.com> wrote ----\n\n > old",
