@@ -38,14 +38,14 @@ function pastedCode(html, text) {
 export const pastedMarkdown = (store, text, html) =>
   linkForUrl(store, text) ?? (html ? (pastedCode(html, text) ?? markdownOf(parseHtml(html))) : null);
 
+/** Text with one empty line between paragraphs. @param {string} text */
+const tidy = (text) => withoutTrailingSpaces(text).replace(/\n{3,}/g, "\n\n").trim();
+
 /** @param {DocumentFragment} fragment */
 export function markdownOf(fragment) {
   const text = [...fragment.childNodes].map((node) => convert(node, "")).join("");
   return tidy(text.replace(/\u00a0/g, " "));
 }
-
-/** Text with one empty line between paragraphs. @param {string} text */
-const tidy = (text) => withoutTrailingSpaces(text).replace(/\n{3,}/g, "\n\n").trim();
 
 /** Elements that no mark can enclose. */
 const BLOCKS = "p, div, h1, h2, h3, h4, h5, h6, ul, ol, table, pre, blockquote, details";
@@ -61,7 +61,7 @@ const LINES = "p, div, section, article, main, header, footer, aside, address, d
 const MARKS = { B: "**", STRONG: "**", I: "*", EM: "*", DEL: "~~", S: "~~", STRIKE: "~~" };
 
 /** Changes the words of a text, and leaves the white space around them. @param {string} text @param {(words: string) => string} change */
-const changedWords = (text, change) => text.replace(/\S(?:[^]*\S)?/, (words) => change(words));
+const changedWords = (text, change) => text.replace(/\S(?:.*\S)?/, (words) => change(words));
 
 /** @param {Node} node @param {string} indent @returns {string} */
 function convert(node, indent) {
