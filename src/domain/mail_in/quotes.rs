@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 /// Lines that mail programs write before a quoted mail, which reaches to the end.
 static QUOTE_HEADS: LazyLock<Regex> = LazyLock::new(|| {
-    let words = "original message|original appointment|ursprüngliche nachricht|message d'origine|message original\
+    let words = "original message|original appointment|ursprüngliche (nachricht|mail)|message d'origine|message original\
                  |mensaje original|mensagem original|messaggio originale|oorspronkelijk bericht|oryginalna wiadomość\
                  |ursprungligt meddelande|oprindelig meddelelse|opprinnelig melding|reply message";
     // Zoho writes the attribution between hyphens.
@@ -112,10 +112,14 @@ pub fn without_quotes(text: &str) -> String {
     if own.trim().is_empty() { text.trim_end().to_owned() } else { own }
 }
 
-/// True for the header that Outlook writes before a quoted mail.
+/// True for the header that Outlook writes before a quoted mail, and for that of GMX, in which the time comes first.
 fn has_header(lines: &[&str]) -> bool {
-    lines.first().is_some_and(|line| SENDERS.is_match(line))
-        && lines.iter().skip(1).take(3).any(|line| TIMES.is_match(line))
+    let Some((first, rest)) = lines.split_first() else { return false };
+    if SENDERS.is_match(first) {
+        return rest.iter().take(3).any(|line| TIMES.is_match(line));
+    }
+    let is_sender = |line: &&str| line.contains('@') && SENDERS.is_match(line);
+    TIMES.is_match(first) && rest.first().is_some_and(is_sender)
 }
 
 /// Cuts a quoted mail at the header that Outlook writes before it.
@@ -216,6 +220,12 @@ mod tests {
                 "nytt\n\nFrån: Ada <a@example.com>\nSkickat: den 29 november 2026\nTill: Bob\n\ngammalt",
                 "nytt",
             ),
+            // GMX and Zimbra.
+            (
+                "neu\n\nGesendet: Sonntag, 29. November 2026 um 07:59 Uhr\nVon: \"Ada\" <ada@example.com>\nAn: Bob\n\nalt",
+                "neu",
+            ),
+            ("neu\n\n----- Ursprüngliche Mail -----\nVon: Ada\n\nalt", "neu"),
             ("nyt\n\n-----Oprindelig meddelelse-----\nFra: Ada\n\ngammelt", "nyt"),
             ("nyt\n\nFra: Ada <a@example.com>\nSendt: 29. november 2026\nTil: Bob\n\ngammelt", "nyt"),
             ("nowe\n\nOd: Ada <a@example.com>\nWysłane: niedziela\nDo: Bob\n\nstare", "nowe"),
@@ -227,6 +237,7 @@ mod tests {
                 "On Mon, 21 Sep 2026, Ada wrote:\n> one\nyes\n> two\nno",
             ),
             ("From: here to there", "From: here to there"),
+            ("Date: Monday\nFrom: 10:00\nTo: 12:00", "Date: Monday\nFrom: 10:00\nTo: 12:00"),
             (
                 "Ada <ada@example.com> wants these at 10:00:\none\ntwo",
                 "Ada <ada@example.com> wants these at 10:00:\none\ntwo",
