@@ -42,6 +42,9 @@ describe("edits of a text", () => {
     assert.deepEqual(["a |b| c", "a\n|b\n|c"].map((text) => applied(text, quote)), ["a \n```quote\n|b|\n```\n c", "a\n```quote\n|b|\n```\nc"]);
     assert.deepEqual(["a\n```quote\n|b|\n```", "|```quote\nb\n```|"].map((text) => applied(text, quote)), ["a\n|b|", "|b|"]);
     assert.deepEqual(["so: |a\nb|, done", "|a\n|b"].map((text) => applied(text, asCode)), ["so: \n```\n|a\nb|\n```\n, done", "`|a|`\nb"]);
+    // The first line of code has an indentation too.
+    assert.deepEqual(["|  a\n    b\n|c", "x\n|\n\n  a\nb|"].map((text) => applied(text, asCode)), ["```\n|  a\n    b|\n```\nc", "x\n\n\n```\n|  a\nb|\n```"]);
+    assert.equal(applied("```\n|  a\n    b|\n```", asCode), "|  a\n    b|");
   });
 
   it("put formulas of several lines into a block", () => {

@@ -33,10 +33,19 @@ function marksIn(text, before, after) {
 
 /** Puts marks around the selection, or removes them. Spaces at its ends stay outside, since marks beside them are text.
  * @param {Selected} selected @param {string} before @param {string} [after] @param {string} [placeholder] @returns {Edit} */
-export function wrapped({ value, start: first, end: last }, before, after = before, placeholder = "") {
-  const inside = value.slice(first, last).trim();
-  const start = last - value.slice(first, last).trimStart().length;
-  const end = start + inside.length;
+export const wrapped = (selected, before, after = before, placeholder = "") =>
+  enclosed(withoutEnds(selected, /^\s*/), before, after, placeholder);
+
+/** The selection without white space at its ends. @param {Selected} selected @param {RegExp} beginning What is left out at its beginning. @returns {Selected} */
+function withoutEnds({ value, start, end }, beginning) {
+  const text = value.slice(start, end).trimEnd();
+  const from = text === "" ? end : start + (beginning.exec(text)?.[0].length ?? 0);
+  return { value, start: from, end: text === "" ? end : start + text.length };
+}
+
+/** @param {Selected} selected @param {string} before @param {string} after @param {string} placeholder @returns {Edit} */
+function enclosed({ value, start, end }, before, after, placeholder) {
+  const inside = value.slice(start, end);
   if (areMarks(value.slice(0, start), value.slice(end), before, after)) {
     const from = start - before.length;
     return { start: from, end: end + after.length, text: inside, select: [from, from + inside.length] };
@@ -50,12 +59,12 @@ export function wrapped({ value, start: first, end: last }, before, after = befo
   return { start, end, text: `${before}${text}${after}`, select: [from, from + text.length] };
 }
 
-/** Puts the selection into a block with a fence, which has lines of its own, or takes it out.
+/** Puts the selection into a block with a fence, which has lines of its own, or takes it out. Its first line keeps its indentation.
  * @param {Selected} selected @param {string} kind Of the block; empty for code. @param {string} [placeholder] @returns {Edit} */
 export function inBlock(selected, kind, placeholder = "") {
   const { value } = selected;
   const opening = `\`\`\`${kind}\n`;
-  const edit = wrapped(selected, opening, "\n```", placeholder);
+  const edit = enclosed(withoutEnds(selected, /^(?:\s*\n)?/), opening, "\n```", placeholder);
   if (!edit.text.startsWith(opening) || !edit.select) return edit;
   const before = edit.start === 0 || value[edit.start - 1] === "\n" ? "" : "\n";
   const behind = edit.end === value.length || value[edit.end] === "\n" ? "" : "\n";
