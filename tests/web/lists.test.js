@@ -129,6 +129,8 @@ describe("the right column", () => {
     assert.deepEqual(names(shown("", null).others), ["Ada", "Dora", "Bob", "Cleo"]);
     store.users.get(3).full_name = "山田 Zoë";
     assert.deepEqual(["zoe", "zo 山", "田", "oe"].map((filter) => names(shown(filter, null).others)), [["山田 Zoë"], ["山田 Zoë"], ["山田 Zoë"], []]);
+    store.users.get(3).full_name = "Cleo Smith-Jones";
+    assert.deepEqual(["smith-j", "jones", "smith-jones cl", "mith-j"].map((filter) => names(shown(filter, null).others).length), [1, 1, 1, 0]);
     store.users.get(3).full_name = "Cleo";
     const direct = peopleOf(store, narrowRoute([{ operator: "dm", operand: [3] }]));
     assert.deepEqual([direct.title, [...direct.ids]], ["In this conversation", [3, 1]]);

@@ -5,7 +5,7 @@ import { describe, it } from "node:test";
 import { completionsFor } from "../../web/js/selectors/completions.js";
 import { channelChoices, channelText, topicChoices, userChoices } from "../../web/js/selectors/choices.js";
 import { emojiSections, findEmoji } from "../../web/js/selectors/emoji_choices.js";
-import { ranked } from "../../web/js/selectors/ranking.js";
+import { rank, ranked } from "../../web/js/selectors/ranking.js";
 import { commandSettings, manyMentioned, mayHaveTopic, needsTopic, placeholderOf, problem, refusal, remark } from "../../web/js/selectors/writing.js";
 import { createComposition } from "../../web/js/store/composition.js";
 import { createDrafts, isSameDestination, moving } from "../../web/js/store/drafts.js";
@@ -453,12 +453,12 @@ describe("people to mention", () => {
   });
 
   it("are joined by the groups that the user may mention", () => {
-    const groups = [["readers", undefined], ["writers", 51], ["editors", { direct_members: [2], direct_subgroups: [] }]];
+    const groups = [["book readers", undefined], ["book writers", 51], ["book editors", { direct_members: [2], direct_subgroups: [] }]];
     const store = storeWith({ realm_user_groups: groups.map(([name, can_mention_group], at) => ({ id: 50 + at, name, members: [1], direct_subgroup_ids: [], can_mention_group })) });
-    const found = (kind) => completionsFor(store, { kind, start: 0, query: "rs" }, { isChannel: true, channel: 10, emoji: [] }).map(({ label }) => label);
-    assert.deepEqual([found("mention"), found("silent")], [["readers", "writers"], ["readers", "writers", "editors"]]);
+    const found = (kind) => completionsFor(store, { kind, start: 0, query: "book" }, { isChannel: true, channel: 10, emoji: [] }).map(({ label }) => label);
+    assert.deepEqual([found("mention"), found("silent")], [["book readers", "book writers"], ["book readers", "book writers", "book editors"]]);
     store.state.realm_user_groups[1].members = [];
-    assert.deepEqual(found("mention"), ["readers"]);
+    assert.deepEqual(found("mention"), ["book readers"]);
   });
 
   it("are compared by an order that is computed once for each", () => {
@@ -477,6 +477,11 @@ describe("names", () => {
     assert.deepEqual([found("verwaltung", "Personalverwaltung"), found("太郎", "山田太郎"), found("cafe", "Straßencafé")], [["Personalverwaltung"], ["山田太郎"], ["Straßencafé"]]);
     const described = [{ name: "news", description: "what happens" }, { name: "happy hour", description: "" }];
     assert.deepEqual(["hap", "appe", "app"].map((query) => ranked(described, query, ({ name, description }) => [name, description]).map(({ name }) => name)), [["happy hour", "news"], [], ["happy hour"]]);
+  });
+
+  it("match at parts of double names, and within words only by longer texts", () => {
+    assert.deepEqual(["smith-j", "smith-jones ada", "jones", "a smith"].map((query) => rank("Ada Smith-Jones", query)), [2, 3, 2, 3]);
+    assert.deepEqual([found("12", "team-2012", "12 angry people"), found("oO", "moon", "so oo"), found("oon", "moon"), found("мо", "Тимо")], [["12 angry people"], ["so oo"], ["moon"], ["Тимо"]]);
   });
 
   it("of languages match from the beginning: Enter would write another one", () => {

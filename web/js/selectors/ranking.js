@@ -6,16 +6,27 @@
 /** The rank of a name that has the text only within a word, as compounds do, and names in scripts without spaces. */
 export const WITHIN = 4;
 
+/** Texts that are looked for within words. Numbers and short texts are in too many: `#12` is an issue, and not the channel `team-2012`. */
+const IS_WORD = /\P{ASCII}|[a-z]{3}/u;
+
 /** How well a name matches: lower is better; null if it does not. @param {string} name @param {string} query @returns {number | null} */
 export function rank(name, query) {
   const [text, wanted] = [fold(name), fold(query)];
   if (text === wanted) return 0;
   if (text.startsWith(wanted)) return 1;
-  const words = text.split(/[\s\-_:/]+/);
-  if (words.some((word) => word.startsWith(wanted))) return 2;
+  if (beginsWord(text, wanted)) return 2;
   const parts = wanted.split(/\s+/).filter(Boolean);
-  if (parts.length > 1 && parts.every((part) => words.some((word) => word.startsWith(part)))) return 3;
-  return text.includes(wanted) ? WITHIN : null;
+  if (parts.length > 1 && parts.every((part) => beginsWord(text, part))) return 3;
+  return IS_WORD.test(wanted) && text.includes(wanted) ? WITHIN : null;
+}
+
+/** Whether a text is at the beginning of a word, of which the text may have several, as a double name has.
+ * @param {string} text @param {string} wanted */
+function beginsWord(text, wanted) {
+  for (let at = text.indexOf(wanted); at >= 0; at = text.indexOf(wanted, at + 1)) {
+    if (at === 0 || /[\s\-_:/]/.test(text[at - 1])) return true;
+  }
+  return false;
 }
 
 /** A text in lower case, without accents. @param {string} text */
