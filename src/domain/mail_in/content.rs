@@ -5,7 +5,7 @@ use crate::domain::mail_addresses::parts::MailOptions;
 use crate::domain::mail_in::html::to_markdown;
 use crate::domain::mail_in::mime::Mail;
 use crate::domain::mail_in::quotes::{
-    has_forwarded_mail, without_footer, without_quote_of_outlook, without_quotes,
+    begin_of_forwarded_mail, without_footer, without_quote_of_outlook, without_quotes,
 };
 use crate::domain::mail_in::subject::is_forwarded;
 use crate::domain::messages::markup::shortened;
@@ -50,7 +50,7 @@ fn own_text(mail: &Mail, options: MailOptions) -> String {
         let text = mail.text.as_ref().filter(|text| is_there(text))?;
         let text = &text[..text.floor_char_boundary(MAX_TEXT)];
         // Mutt and others write the signature below the quoted mail.
-        Some(if keeps_quotes || has_forwarded_mail(text) {
+        Some(if keeps_quotes || begin_of_forwarded_mail(text).is_some() {
             text.to_owned()
         } else {
             without_quotes(without_footer(text))
@@ -59,7 +59,7 @@ fn own_text(mail: &Mail, options: MailOptions) -> String {
     let html = || {
         let html = mail.html.as_ref()?;
         let whole = to_markdown(html, true);
-        let text = if keeps_quotes || has_forwarded_mail(&whole) {
+        let text = if keeps_quotes || begin_of_forwarded_mail(&whole).is_some() {
             whole
         } else {
             without_quote_of_outlook(&to_markdown(html, false))
@@ -67,7 +67,12 @@ fn own_text(mail: &Mail, options: MailOptions) -> String {
         Some(text).filter(is_there)
     };
     let text = if options.prefer_html { html().or_else(plain) } else { plain().or_else(html) };
-    without_footer(&text.unwrap_or_default()).to_owned()
+    let text = text.unwrap_or_default();
+    // A footer before a forwarded mail is that of the person who forwards it, and ends where the mail begins.
+    let (own, forwarded) = text.split_at(begin_of_forwarded_mail(&text).unwrap_or_default());
+    let kept = without_footer(own);
+    let separator = if kept.is_empty() || kept.len() == own.len() { "" } else { "\n\n" };
+    format!("{kept}{separator}{}", without_footer(forwarded))
 }
 
 #[cfg(test)]
@@ -114,6 +119,12 @@ mod tests {
         // Its sender may have changed the subject.
         let text = "see\n\n---------- Forwarded message ---------\nFrom: Ada <a@example.com>\nDate: Monday\n\nold\n> older";
         assert_eq!(markdown(&mail(Some(text), None), none, &[]), text);
+        // Gmail writes the signature before it.
+        let signed = text.replace("see\n", "see\n\n-- \nBob\n");
+        assert_eq!(markdown(&mail(Some(&signed), None), none, &[]), text);
+        assert_eq!(markdown(&mail(Some(&signed), None), footer, &[]), signed);
+        let [signed, text] = [signed.as_str(), text].map(|text| text.trim_start_matches("see\n\n"));
+        assert_eq!(markdown(&mail(Some(signed), None), none, &[]), text);
         let html = "see<div class=\"gmail_quote\"><div>---------- Forwarded message ---------<br>From: Ada<br>Date: Monday</div>old</div>";
         let shown = "see\n---------- Forwarded message ---------\nFrom: Ada\nDate: Monday\nold";
         assert_eq!(markdown(&mail(None, Some(html)), none, &[]), shown);

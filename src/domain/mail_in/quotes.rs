@@ -61,8 +61,8 @@ fn is_quoted(line: &str) -> bool {
     line.trim_start().starts_with('>')
 }
 
-/// True if a forwarded mail follows, and no quoted one comes before it.
-pub fn has_forwarded_mail(text: &str) -> bool {
+/// The byte at which a forwarded mail begins; `None` if there is none, or a quoted mail before it.
+pub fn begin_of_forwarded_mail(text: &str) -> Option<usize> {
     let lines: Vec<&str> = text.lines().collect();
     let is_forward = |number: usize| FORWARD_HEADS.is_match(lines[number]);
     let is_quote = |number: usize| {
@@ -74,7 +74,8 @@ pub fn has_forwarded_mail(text: &str) -> bool {
             || attribution(rest).is_some()
     };
     let first = (0..lines.len()).find(|&number| is_forward(number) || is_quote(number));
-    first.is_some_and(is_forward)
+    let number = first.filter(|&number| is_forward(number))?;
+    Some(text.split_inclusive('\n').take(number).map(str::len).sum())
 }
 
 /// Cuts a quoted mail at the end of a text. Answers among the lines of a quoted mail are kept together with them.
@@ -266,7 +267,7 @@ mod tests {
             ("new\n> ---- Forwarded message ----\n> old", false),
             ("", false),
         ] {
-            assert_eq!(has_forwarded_mail(text), expected, "{text:?}");
+            assert_eq!(begin_of_forwarded_mail(text).is_some(), expected, "{text:?}");
         }
     }
 
@@ -306,7 +307,7 @@ mod tests {
         ] {
             let lines = line.repeat(20_000) + "> quoted\nand not";
             assert_eq!(without_quotes(&lines).lines().count(), 20_002, "{line}");
-            assert!(!has_forwarded_mail(&lines));
+            assert_eq!(begin_of_forwarded_mail(&lines), None);
         }
     }
 }
