@@ -58,11 +58,11 @@ fn own_text(mail: &Mail, options: MailOptions) -> String {
     };
     let html = || {
         let html = mail.html.as_ref()?;
-        let whole = to_markdown(html, true);
-        let text = if keeps_quotes || begin_of_forwarded_mail(&whole).is_some() {
+        let (whole, own) = (to_markdown(html, true), to_markdown(html, false));
+        let text = if keeps_quotes || has_forwarded_mail(&whole, &own) {
             whole
         } else {
-            without_quote_of_outlook(&to_markdown(html, false))
+            without_quote_of_outlook(&own)
         };
         Some(text).filter(is_there)
     };
@@ -73,6 +73,15 @@ fn own_text(mail: &Mail, options: MailOptions) -> String {
     let kept = without_footer(own);
     let separator = if kept.is_empty() || kept.len() == own.len() { "" } else { "\n\n" };
     format!("{kept}{separator}{}", without_footer(forwarded))
+}
+
+/// True if a forwarded mail is in the own text of a mail, or is the first thing that it quotes. Others are in a quoted mail, even if
+/// nothing in a known language introduces it.
+fn has_forwarded_mail(whole: &str, own: &str) -> bool {
+    let shared = whole.bytes().zip(own.bytes()).take_while(|(one, other)| one == other).count();
+    begin_of_forwarded_mail(whole).is_some_and(|at| {
+        whole.as_bytes().get(shared..at).is_none_or(|between| between.trim_ascii().is_empty())
+    })
 }
 
 #[cfg(test)]
@@ -128,6 +137,9 @@ mod tests {
         let html = "see<div class=\"gmail_quote\"><div>---------- Forwarded message ---------<br>From: Ada<br>Date: Monday</div>old</div>";
         let shown = "see\n---------- Forwarded message ---------\nFrom: Ada\nDate: Monday\nold";
         assert_eq!(markdown(&mail(None, Some(html)), none, &[]), shown);
+        // A reply to a forwarded mail, in a language that is not known.
+        let html = "ответ<div class=\"moz-cite-prefix\">29.11.2026 7:59, Ада пишет:</div><blockquote type=\"cite\">---- Forwarded message ----<br>old</blockquote>";
+        assert_eq!(markdown(&mail(None, Some(html)), none, &[]), "ответ");
     }
 
     #[test]
