@@ -38,8 +38,19 @@ function pastedCode(html, text) {
 export const pastedMarkdown = (store, text, html) =>
   linkForUrl(store, text) ?? (html ? (pastedCode(html, text) ?? markdownOf(parseHtml(html))) : null);
 
-/** Text with one empty line between paragraphs. @param {string} text */
-const tidy = (text) => withoutTrailingSpaces(text).replace(/\n{3,}/g, "\n\n").trim();
+/** Text with one empty line between paragraphs. Blocks with a fence keep their lines. @param {string} text */
+function tidy(text) {
+  /** @type {string[]} */
+  const lines = [];
+  let fence = "";
+  for (const line of withoutTrailingSpaces(text).split("\n")) {
+    if (fence === "" && line === "" && lines.at(-1) === "") continue;
+    if (fence === "") fence = /^(`{3,})[^`]*$/.exec(line)?.[1] ?? "";
+    else if (line === fence) fence = "";
+    lines.push(line);
+  }
+  return lines.join("\n").trim();
+}
 
 /** @param {DocumentFragment} fragment */
 export function markdownOf(fragment) {
@@ -77,7 +88,7 @@ function convert(node, indent) {
   if (node.matches(".spoiler-block")) {
     const title = node.querySelector("summary, .spoiler-header")?.textContent?.trim() ?? "";
     const hidden = [...(node.querySelector(".spoiler-content")?.childNodes ?? [])].map((child) => convert(child, "")).join("");
-    return `\n${fenced(hidden.trim(), `spoiler ${title}`)}\n`;
+    return `\n${fenced(tidy(hidden), `spoiler ${title}`)}\n`;
   }
   // Google Docs encloses all of a text in a bold element that is not bold.
   if (MARKS[tag] && !node.querySelector(BLOCKS)) {
