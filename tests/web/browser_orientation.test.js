@@ -304,6 +304,9 @@ describe("the box", () => {
     // As Gmail and documentation write it.
     await paste("One<div>Two</div><dl><dt>Three</dt><dd>Four</dd></dl><blockquote><p>Five</p> <p>Six</p></blockquote>", "One");
     await eventually(async () => assert.equal(await text(ada), "One\nTwo\n\nThree\n\nFour\n\n> Five\n>\n> Six"));
+    // Marks within each other are one.
+    await paste("<p><b>Four <span><strong>five</strong></span></b> <i>six</i></p>", "Four");
+    await eventually(async () => assert.equal(await text(ada), "**Four five** *six*"));
     // Code keeps its lines.
     await paste("<p>One</p><pre>two\n\n\nthree</pre><p>four</p>", "One");
     await eventually(async () => assert.equal(await text(ada), "One\n\n```\ntwo\n\n\nthree\n```\n\nfour"));

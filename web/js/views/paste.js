@@ -71,6 +71,13 @@ const LINES = "p, div, section, article, main, header, footer, aside, address, d
 /** @type {Record<string, string>} */
 const MARKS = { B: "**", STRONG: "**", I: "*", EM: "*", DEL: "~~", S: "~~", STRIKE: "~~" };
 
+/** Whether an element is within another one with the same mark, which encloses it too. @param {Element} element */
+function isMarked({ tagName, parentElement }) {
+  const same = Object.keys(MARKS).filter((name) => MARKS[name] === MARKS[tagName]);
+  const outer = parentElement?.closest(same.join());
+  return outer ? !outer.querySelector(BLOCKS) : false;
+}
+
 /** Changes the words of a text, and leaves the white space around them. @param {string} text @param {(words: string) => string} change */
 const changedWords = (text, change) => text.replace(/\S(?:.*\S)?/, (words) => change(words));
 
@@ -92,6 +99,7 @@ function convert(node, indent) {
   }
   // Google Docs encloses all of a text in a bold element that is not bold.
   if (MARKS[tag] && !node.querySelector(BLOCKS)) {
+    if (isMarked(node)) return inner();
     // Marks end with the line.
     const lines = inner().split("\n");
     return lines.map((line) => changedWords(line, (words) => `${MARKS[tag]}${words}${MARKS[tag]}`)).join("\n");
