@@ -315,6 +315,14 @@ describe("a key", () => {
     await press(ada, "Shift+Tab");
     await until(ada, () => !document.querySelector(".composer__to").contains(document.activeElement));
     assert.equal(await countOf(ada, ".composer__to .pill"), 0);
+    await go(ada, "#inbox");
+    await ada.waitForSelector(".inbox__list");
+    await pressOn(ada, "body", "c");
+    await untilFocus(ada, ".composer__to [aria-label=Channel]");
+    await ada.keyboard.type("gener");
+    await untilText(ada, ".composer__to .completion__label", "general");
+    await press(ada, "Shift+Tab");
+    await untilEqual(ada, ".composer__to [aria-label=Channel]", (channel) => channel.value, "");
   });
 
   it("that ends the composition of a character chooses nothing", async () => {

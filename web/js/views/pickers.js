@@ -185,7 +185,7 @@ function onePicker({ label, placeholder, text, find, choose, render, oninput }) 
       choices.set([]);
       event.stopPropagation();
       event.preventDefault();
-    } else if ((event.key === "Enter" || event.key === "Tab") && current) {
+    } else if ((event.key === "Enter" || keyName(event) === "Tab") && current) {
       if (event.key === "Enter") event.preventDefault();
       if (event.key === "Enter" || input.value !== text()) take(current);
     } else choices.key(event);
