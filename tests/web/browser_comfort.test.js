@@ -329,6 +329,11 @@ describe("the keys for unread messages", () => {
       await pressOn(pia, "body", "n");
       await untilText(pia, ".message-row", `To the ${name}`);
     }
+    // From a topic, direct messages come in their order too.
+    await bench.server.direct("Cleo", ["Pia"], "Later from Cleo");
+    await until(pia, () => [...document.querySelectorAll(".sidebar a[href*='/dm/'] .count")].some((count) => count.textContent === "2"));
+    await pressOn(pia, "body", "p");
+    await untilText(pia, ".message-row", "From Bob");
   });
 });
 

@@ -101,7 +101,8 @@ export function bindPageKeys(app, { header, sidebar }) {
   on(["p"], t("Next unread direct messages"), GO, () => {
     const current = app.timeline?.conversation;
     const unread = unreadDirects(store);
-    const here = newestHere(unread);
+    // From elsewhere, the oldest come first.
+    const here = current?.startsWith("dm/") ? newestHere(unread) : 0;
     const directs = unread.filter(({ key }) => key !== current).sort((one, other) => one.newest - other.newest);
     const next = directs.find(({ newest }) => newest > here) ?? directs[0];
     if (!next) return session.tell(t("There are no unread direct messages."));
