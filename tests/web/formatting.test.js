@@ -47,6 +47,13 @@ describe("edits of a text", () => {
     assert.equal(applied("```\n|  a\n    b|\n```", asCode), "|  a\n    b|");
   });
 
+  it("put blocks around other blocks, and take them away", () => {
+    const quote = (selected) => inBlock(selected, "quote", "words");
+    const [bare, quoted] = ["|a\n```\nb\n```|", "````quote\n|a\n```\nb\n```|\n````"];
+    assert.deepEqual([bare, quoted, "|````quote\na\n```\nb\n```\n````|"].map((text) => applied(text, quote)), [quoted, bare, bare]);
+    assert.deepEqual([bare, "````\n|a\nb|\n````", "|```js\na\n```|"].map((text) => applied(text, asCode)), [quoted.replace("quote", ""), "|a\nb|", "````\n|```js\na\n```|\n````"]);
+  });
+
   it("put formulas of several lines into a block", () => {
     assert.deepEqual(["|", "so |x| is", "|x = 1\ny = 2|"].map((text) => applied(text, asFormula)), ["$$|x^2|$$", "so $$|x|$$ is", "```math\n|x = 1\ny = 2|\n```"]);
     assert.equal(applied("```math\n|x = 1\ny = 2|\n```", asFormula), "|x = 1\ny = 2|");

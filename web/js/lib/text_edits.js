@@ -59,12 +59,26 @@ function enclosed({ value, start, end }, before, after, placeholder) {
   return { start, end, text: `${before}${text}${after}`, select: [from, from + text.length] };
 }
 
+/** A fence of backticks that a text does not close. @param {string} text */
+export const unusedFence = (text) => "`".repeat(1 + Math.max(2, ...[...text.matchAll(/`{3,}/g)].map(([ticks]) => ticks.length)));
+
+/** The fence of the block of this kind that the selection is, or that is around it; or else an unused one. @param {Selected} selected @param {string} kind */
+function fenceFor({ value, start, end }, kind) {
+  const inside = value.slice(start, end);
+  const line = value.slice(value.lastIndexOf("\n", Math.max(0, start - 2)) + 1, start);
+  const [around, own] = [line, inside].map((text) => /^`{3,}/.exec(text)?.[0] ?? "");
+  if (around !== "" && line === `${around}${kind}\n` && value.startsWith(`\n${around}`, end)) return around;
+  return own !== "" && marksIn(inside, `${own}${kind}\n`, `\n${own}`) > 0 ? own : unusedFence(inside);
+}
+
 /** Puts the selection into a block with a fence, which has lines of its own, or takes it out. Its first line keeps its indentation.
  * @param {Selected} selected @param {string} kind Of the block; empty for code. @param {string} [placeholder] @returns {Edit} */
 export function inBlock(selected, kind, placeholder = "") {
   const { value } = selected;
-  const opening = `\`\`\`${kind}\n`;
-  const edit = enclosed(withoutEnds(selected, /^(?:\s*\n)?/), opening, "\n```", placeholder);
+  const part = withoutEnds(selected, /^(?:\s*\n)?/);
+  const fence = fenceFor(part, kind);
+  const opening = `${fence}${kind}\n`;
+  const edit = enclosed(part, opening, `\n${fence}`, placeholder);
   if (!edit.text.startsWith(opening) || !edit.select) return edit;
   const before = edit.start === 0 || value[edit.start - 1] === "\n" ? "" : "\n";
   const behind = edit.end === value.length || value[edit.end] === "\n" ? "" : "\n";

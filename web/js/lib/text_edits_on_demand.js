@@ -3,14 +3,13 @@
  * @module
  */
 
-import { openFences } from "./text_edits.js";
+import { openFences, unusedFence } from "./text_edits.js";
 
 /** @typedef {import("./text_edits.js").Selected} Selected */
 
 /** A block with a fence that the text does not end. @param {string} text @param {string} [kind] A language, or another kind of block. */
 export function fenced(text, kind = "") {
-  const longest = Math.max(2, ...[...text.matchAll(/`{3,}/g)].map(([ticks]) => ticks.length));
-  const fence = "`".repeat(longest + 1);
+  const fence = unusedFence(text);
   return `${fence}${kind}\n${text}\n${fence}\n`;
 }
 
