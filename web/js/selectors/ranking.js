@@ -20,8 +20,7 @@ export function rank(name, query) {
   return IS_WORD.test(wanted) && text.includes(wanted) ? WITHIN : null;
 }
 
-/** Whether a text is at the beginning of a word, of which the text may have several, as a double name has.
- * @param {string} text @param {string} wanted */
+/** True if a text has another one at the beginning of one of its words. A double name has several. @param {string} text @param {string} wanted */
 function beginsWord(text, wanted) {
   for (let at = text.indexOf(wanted); at >= 0; at = text.indexOf(wanted, at + 1)) {
     if (at === 0 || /[\s\-_:/]/.test(text[at - 1])) return true;

@@ -71,7 +71,7 @@ const LINES = "p, div, section, article, main, header, footer, aside, address, d
 /** @type {Record<string, string>} */
 const MARKS = { B: "**", STRONG: "**", I: "*", EM: "*", DEL: "~~", S: "~~", STRIKE: "~~" };
 
-/** Whether an element is within another one with the same mark, which encloses it too. @param {Element} element */
+/** True for an element within another one with the same mark, which encloses it too. @param {Element} element */
 function isMarked({ tagName, parentElement }) {
   const same = Object.keys(MARKS).filter((name) => MARKS[name] === MARKS[tagName]);
   const outer = parentElement?.closest(same.join());
