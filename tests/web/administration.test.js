@@ -87,6 +87,9 @@ describe("a group", () => {
     const { store } = storeOf(1);
     assert.deepEqual(memberChoices(store, "edi", []).map(({ label, detail }) => [label, detail]), [["Edith", ""], ["editors", "Group, 1 member"], ["#editing", "Channel, 3 members"]]);
     assert.deepEqual(memberChoices(store, "edi", [4], false).map(({ label }) => label), ["#editing"]);
+    Object.assign(store.users.get(4), { full_name: "Meredith" });
+    assert.deepEqual(memberChoices(store, "edi", []).map(({ label }) => label), ["editors", "#editing", "Meredith"]);
+    Object.assign(store.users.get(4), { full_name: "Edith" });
   });
 });
 

@@ -484,6 +484,12 @@ describe("names", () => {
     assert.deepEqual([found("12", "team-2012", "12 angry people"), found("oO", "moon", "so oo"), found("oon", "moon"), found("мо", "Тимо")], [["12 angry people"], ["so oo"], ["moon"], ["Тимо"]]);
   });
 
+  it("of groups and of everyone come before people who have the text within a word", () => {
+    const store = storeWith({ realm_users: [user(1, "Ada"), user(2, "Ann Hopson"), user(3, "Sally"), user(4, "Allan")], realm_user_groups: [{ id: 50, name: "ops", members: [1], direct_subgroup_ids: [] }] });
+    const found = (query, isChannel) => completionsFor(store, { kind: "mention", start: 0, query }, { isChannel, channel: isChannel ? 10 : null, emoji: [] }).map(({ label }) => label);
+    assert.deepEqual([found("ops", true), found("all", false), found("all", true)], [["ops", "Ann Hopson"], ["Allan", "all", "Sally"], ["all", "Allan", "Sally"]]);
+  });
+
   it("of languages match from the beginning: Enter would write another one", () => {
     const languages = (query) => completionsFor(storeWith(), { kind: "language", start: 0, query }, { isChannel: true, channel: 10, emoji: [] }).map(({ label }) => label);
     assert.deepEqual([languages("ml"), languages("type")], [[], ["typescript"]]);

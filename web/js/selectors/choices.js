@@ -6,7 +6,7 @@
 import { t } from "../lib/words.js";
 import { channelOf, openChannels } from "../store/channels.js";
 import { ownGroups } from "../store/lists.js";
-import { channelPreference, ranked } from "./ranking.js";
+import { channelPreference, ranked, withinLast } from "./ranking.js";
 import { topicName } from "./title.js";
 
 /** @typedef {import("../store/store.js").Store} Store */
@@ -58,7 +58,8 @@ export function memberChoices(store, query, without, withGroups = true) {
   const own = ownGroups(store).filter((group) => group.members.length > 0);
   const groups = ranked(withGroups ? own : [], query, ({ name }) => [name]).slice(0, 4);
   const channels = channelChoices(store, query.replace(/^#/, "")).slice(0, 4);
-  return [
+  /** @type {MemberChoice[]} */
+  const all = [
     ...people,
     ...groups.map((group) => ({
       label: group.name,
@@ -71,6 +72,7 @@ export function memberChoices(store, query, without, withGroups = true) {
       channel,
     })),
   ];
+  return withinLast(all, query.replace(/^#/, ""));
 }
 
 /** The name of a channel in a field; nothing for none. @param {Store} store @param {number | null} id */

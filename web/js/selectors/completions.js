@@ -11,7 +11,7 @@ import { isInGroup, ownGroups } from "../store/lists.js";
 import { mentionName } from "../store/users.js";
 import { findEmoji } from "./emoji_choices.js";
 import { channelLink } from "./links.js";
-import { channelPreference, rank, ranked, WITHIN } from "./ranking.js";
+import { channelPreference, rank, ranked, WITHIN, withinLast } from "./ranking.js";
 import { topicName } from "./title.js";
 
 /** @typedef {import("../store/store.js").Store} Store */
@@ -197,7 +197,7 @@ function mentions(store, query, isSilent, context) {
     : wildcardTexts()
         .filter(([name]) => query !== "" && name.startsWith(query.toLowerCase()) && (isChannel || name === "all" || name === "everyone"))
         .map(([name, detail]) => ({ kind: /** @type {const} */ ("wildcard"), text: `@**${name}** `, label: name, detail }));
-  return isChannel ? [...wildcards, ...people, ...groups] : [...people, ...groups, ...wildcards];
+  return withinLast(isChannel ? [...wildcards, ...people, ...groups] : [...people, ...groups, ...wildcards], query);
 }
 
 /** @param {Store} store @param {Trigger} trigger @param {{ channel: number | null }} context @returns {Completion[]} */

@@ -31,6 +31,13 @@ function beginsWord(text, wanted) {
 /** A text in lower case, without accents. @param {string} text */
 export const fold = (text) => text.normalize("NFD").replace(/\p{M}/gu, "").toLowerCase();
 
+/** Choices of several kinds, with those last that have the text only within a word: the group "ops" comes before the person Hopson.
+ * @template {{ label: string }} C @param {C[]} choices @param {string} query @returns {C[]} */
+export function withinLast(choices, query) {
+  const place = (/** @type {C} */ { label }) => Number(rank(label.replace(/^#/, ""), query) === WITHIN);
+  return choices.toSorted((one, other) => place(one) - place(other));
+}
+
 /** The preference for channels of the user, pinned ones first. @param {import("../../types/api.js").Channel} channel */
 export const channelPreference = ({ subscribed, pin_to_top }) => (subscribed ? 0 : 2) + (pin_to_top ? 0 : 1);
 
