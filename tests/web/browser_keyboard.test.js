@@ -285,6 +285,17 @@ describe("a key", () => {
     await focusOn(ada, `[data-id="${secret}"]`);
     await onElement(ada, `[data-id="${secret}"] .content`, (content) => getSelection().selectAllChildren(content));
     assert.equal(await quote(), `\`\`\`\`quote\n${source}\n\`\`\`\`\n`);
+    // A part of them stays hidden too, and a part of code is code.
+    const code = "```python\nif rain:\n    stay()\n```";
+    const { id: program } = await bench.server.send("Bob", "general", "part", code);
+    for (const [part, quoted] of [[`[data-id="${secret}"] .spoiler-content strong`, "```spoiler Ending\nbutler\n```"], [`[data-id="${program}"] .content code`, code]]) {
+      await focusOn(ada, part.split(" ")[0]);
+      await onElement(ada, part, (words) => {
+        words.closest("details")?.setAttribute("open", "");
+        getSelection().selectAllChildren(words);
+      });
+      assert.equal(await quote(), `\`\`\`\`quote\n${quoted}\n\`\`\`\`\n`);
+    }
   });
 
   it("mentions the sender, and no other of the same name", async () => {

@@ -15,12 +15,34 @@ import { markdownOf } from "./paste.js";
 /** @param {App} app @param {Message} message */
 export const linkTo = ({ store }, message) => `${location.origin}/#${messageFragment(store, message)}`;
 
-/** What is selected within an element; null if nothing is. @param {Element | null} element */
+/** Elements that a part of them is quoted with: a part of code is code, and a part of a spoiler stays hidden. */
+const ENCLOSING = "pre, code, .codehilite, .spoiler-block, .spoiler-content";
+
+/** Puts a part of an element into a copy of it. @param {DocumentFragment} part @param {Element} element */
+function enclose(part, element) {
+  const copy = /** @type {Element} */ (element.cloneNode(false));
+  if (element.matches(".spoiler-block")) {
+    // Its title is no secret.
+    if (!part.querySelector(".spoiler-content")) return;
+    const title = element.querySelector("summary");
+    if (title && !part.querySelector("summary")) copy.append(title.cloneNode(true));
+  }
+  copy.append(part);
+  part.append(copy);
+}
+
+/** The selection within an element; null if nothing is selected. @param {Element | null} element */
 function selectedPart(element) {
   const selection = getSelection();
   if (!selection || selection.isCollapsed) return null;
   const range = selection.getRangeAt(0);
-  return element?.contains(range.commonAncestorContainer) ? range.cloneContents() : null;
+  const inner = range.commonAncestorContainer;
+  if (!element?.contains(inner)) return null;
+  const part = range.cloneContents();
+  for (let outer = inner instanceof Element ? inner : inner.parentElement; outer && outer !== element; outer = outer.parentElement) {
+    if (outer.matches(ENCLOSING)) enclose(part, outer);
+  }
+  return part;
 }
 
 /** The quotation of a message, or of what is selected of it, as the published clients write it. @param {App} app @param {Message} message @returns {Promise<string>} */
