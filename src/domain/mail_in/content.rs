@@ -5,7 +5,7 @@ use crate::domain::mail_addresses::parts::MailOptions;
 use crate::domain::mail_in::html::to_markdown;
 use crate::domain::mail_in::mime::Mail;
 use crate::domain::mail_in::quotes::{
-    begin_of_forwarded_mail, without_footer, without_quote_of_outlook, without_quotes,
+    begin_of_forwarded_mail, begin_of_other_mail, without_footer, without_quote_of_outlook, without_quotes,
 };
 use crate::domain::mail_in::subject::is_forwarded;
 use crate::domain::messages::markup::shortened;
@@ -68,11 +68,11 @@ fn own_text(mail: &Mail, options: MailOptions) -> String {
     };
     let text = if options.prefer_html { html().or_else(plain) } else { plain().or_else(html) };
     let text = text.unwrap_or_default();
-    // A footer before a forwarded mail is that of the person who forwards it, and ends where the mail begins.
-    let (own, forwarded) = text.split_at(begin_of_forwarded_mail(&text).unwrap_or_default());
+    // A footer before another mail is that of the sender, and ends where the other mail begins.
+    let (own, other) = text.split_at(begin_of_other_mail(&text, keeps_quotes).unwrap_or_default());
     let kept = without_footer(own);
     let separator = if kept.is_empty() || kept.len() == own.len() { "" } else { "\n\n" };
-    format!("{kept}{separator}{}", without_footer(forwarded))
+    format!("{kept}{separator}{}", without_footer(other))
 }
 
 /// True if a forwarded mail is in the own text of a mail, or is the first thing that it quotes. Others are in a quoted mail, even if
@@ -125,6 +125,13 @@ mod tests {
         }
         let forwarded = Mail { subject: "Fwd: x".to_owned(), ..both };
         assert_eq!(markdown(&forwarded, none, &[]), "text\n> old");
+        // K-9 writes the signature before it.
+        let text = Some("see\n\n-- \nBob\n\n-------- Original Message --------\nFrom: Ada\n\nold");
+        let shown = "see\n\n-------- Original Message --------\nFrom: Ada\n\nold";
+        let forwarded = Mail { text: text.map(str::to_owned), ..forwarded };
+        assert_eq!(markdown(&forwarded, none, &[]), shown);
+        assert_eq!(markdown(&mail(text, None), quotes, &[]), shown);
+        assert_eq!(markdown(&mail(text, None), none, &[]), "see");
         // Its sender may have changed the subject.
         let text = "see\n\n---------- Forwarded message ---------\nFrom: Ada <a@example.com>\nDate: Monday\n\nold\n> older";
         assert_eq!(markdown(&mail(Some(text), None), none, &[]), text);

@@ -63,6 +63,11 @@ fn is_quoted(line: &str) -> bool {
 
 /// The byte at which a forwarded mail begins; `None` if there is none, or a quoted mail before it.
 pub fn begin_of_forwarded_mail(text: &str) -> Option<usize> {
+    begin_of_other_mail(text, false)
+}
+
+/// The byte at which a forwarded mail begins, or also a quoted one. The first of both decides.
+pub fn begin_of_other_mail(text: &str, is_quote_meant: bool) -> Option<usize> {
     let lines: Vec<&str> = text.lines().collect();
     let is_forward = |number: usize| FORWARD_HEADS.is_match(lines[number]);
     let is_quote = |number: usize| {
@@ -74,7 +79,7 @@ pub fn begin_of_forwarded_mail(text: &str) -> Option<usize> {
             || attribution(rest).is_some()
     };
     let first = (0..lines.len()).find(|&number| is_forward(number) || is_quote(number));
-    let number = first.filter(|&number| is_forward(number))?;
+    let number = first.filter(|&number| is_quote_meant || is_forward(number))?;
     Some(text.split_inclusive('\n').take(number).map(str::len).sum())
 }
 
