@@ -3,7 +3,7 @@
 use super::finding::found;
 use crate::background_jobs::server_in_steps;
 use crate::harness::{Client, interrupt};
-use serde_json::json;
+use serde_json::{Value, json};
 use teamchat::app::Options;
 
 /// Messages whose flags one job changes.
@@ -55,6 +55,7 @@ async fn flags_of_many_messages_change_in_several_jobs() {
     );
 }
 
+// conformance: flag-32
 /// Bob is in more conversations than a job marks as read, and gets another message in the meantime.
 #[tokio::test]
 async fn messages_that_come_while_all_are_marked_as_read_stay_unread() {
@@ -66,7 +67,9 @@ async fn messages_that_come_while_all_are_marked_as_read_stay_unread() {
         ada.send(channel, "lunch", "hello").await;
         channels.push(channel);
     }
-    assert_eq!(unread(&bob).await.len(), 25);
+    let ids = unread(&bob).await;
+    assert_eq!(ids.len(), 25);
+    let mut queue = bob.register(json!({"event_types": ["update_message_flags"]})).await;
     let marked = bob.post("/mark_all_as_read", json!({}));
     let meanwhile = async {
         for channel in [channels[0], channels[24]] {
@@ -79,6 +82,15 @@ async fn messages_that_come_while_all_are_marked_as_read_stay_unread() {
     assert_eq!(left, server.column(again).await);
     let figures = server.app().writer.background().figures()["read_conversations"];
     assert_eq!((figures.jobs, figures.most_steps), (2, 1));
+    // The event of each job has the messages that it marked.
+    let events = queue.expect_kinds(&["update_message_flags/add"; 2]).await;
+    let listed = |event: &Value| -> Vec<i64> {
+        assert_eq!(event["all"], false);
+        event["messages"].as_array().unwrap().iter().map(|id| id.as_i64().unwrap()).collect()
+    };
+    let mut marked: Vec<i64> = events.iter().flat_map(listed).collect();
+    marked.sort_unstable();
+    assert_eq!(marked, ids);
     // Nothing is left to do.
     bob.post("/mark_all_as_read", json!({})).await.ok();
     assert_eq!(unread(&bob).await, [0; 0]);

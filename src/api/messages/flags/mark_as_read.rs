@@ -18,9 +18,9 @@ use crate::events::Audience;
 use crate::http::params::NoParams;
 use crate::http::{ApiError, ApiResult, Call, Caller, Reply, User};
 use crate::store::{Snapshot, Tx};
-use crate::types::{MessageId, RecipientId, StreamId, Topic, UserId};
-use rusqlite::Connection;
+use crate::types::{MessageId, RecipientId, StreamId, Topic};
 use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -31,64 +31,108 @@ pub struct MarkedAsRead {
     pub complete: bool,
 }
 
+/// The most conversations of which one step of a job marks all messages as read.
+const CONVERSATIONS_PER_STEP: usize = 20;
+
+/// A conversation with unread messages. If there are many, it comes with the newest of these messages, ascending: clients know no
+/// others.
+type UnreadConversation = (RecipientId, Vec<MessageId>);
+
 /// `POST /mark_all_as_read`: marks all messages of the caller as read.
 pub async fn mark_all_as_read(call: Call<User>, _params: NoParams) -> ApiResult<Reply<MarkedAsRead>> {
-    let caller = Caller::clone(&call.caller);
+    let (caller, now) = (Caller::clone(&call.caller), call.app.clock.seconds());
     // A user may be in thousands of conversations, of which few have unread messages.
-    let find = move |snapshot: &Snapshot<'_>| -> ApiResult<(Vec<RecipientId>, MessageId)> {
-        Ok((unread_conversations(snapshot, caller.user_id)?, messages::newest_id(snapshot)?))
-    };
-    let (mut unread, seen) = call.app.read_quickly_or_slowly(Some(call.caller.quota_owner()), find).await?;
-    let mut until = None;
+    let find = move |snapshot: &Snapshot<'_>| find_all_unread(Ctx::new(snapshot, &caller, now));
+    let owner = Some(call.caller.quota_owner());
+    let (mut unread, newest) = call.app.read_quickly_or_slowly(owner, find).await?;
+    // One event says that everything is read, if one job does it. Otherwise each job lists what it marked: clients may register
+    // between the jobs, and the server may stop there.
+    let are_few = unread.len() <= CONVERSATIONS_PER_STEP;
     loop {
         let mut caller = Caller::clone(&call.caller);
-        let job = move |tx: &mut Tx<'_>| -> ApiResult<(Vec<RecipientId>, u32)> {
+        let job = move |tx: &mut Tx<'_>| -> ApiResult<Vec<UnreadConversation>> {
             caller.reload(tx)?;
-            let until = match until {
-                Some(until) => until,
-                None => begin_marking_all(tx, &caller, &mut unread, seen)?,
-            };
-            read_state::mark_conversations_read(tx, caller.user_id, &mut unread, until)?;
-            Ok((unread, until))
+            if are_few {
+                mark_everything(tx, &caller, unread, newest)?;
+                return Ok(Vec::new());
+            }
+            mark_some(tx, &caller, unread, newest)
         };
-        let (rest, newest) = call.app.writer.run(job).await?;
+        let rest = call.app.writer.run(job).await?;
         if rest.is_empty() {
             break;
         }
-        (unread, until) = (rest, Some(newest));
+        unread = rest;
     }
     Reply::data(&MarkedAsRead { complete: true })
 }
 
-fn unread_conversations(connection: &Connection, user_id: UserId) -> ApiResult<Vec<RecipientId>> {
+/// Returns the conversations of a user with unread messages, and the newest message of all.
+fn find_all_unread(ctx: Ctx<'_>) -> ApiResult<(Vec<UnreadConversation>, MessageId)> {
+    let (connection, user_id) = (ctx.connection, ctx.caller.user_id);
     let channels = subscriptions::ever_received(connection, user_id)?;
     let direct = messages::direct_recipients(connection, user_id)?;
-    let mut unread = Vec::new();
+    let mut unread: BTreeMap<RecipientId, Vec<MessageId>> = BTreeMap::new();
     for recipient_id in channels.into_iter().chain(direct) {
         if !read_state::is_all_read(connection, user_id, recipient_id)? {
-            unread.push(recipient_id);
+            unread.insert(recipient_id, Vec::new());
         }
     }
-    Ok(unread)
+    if unread.len() > CONVERSATIONS_PER_STEP {
+        for id in messages(ctx, vec![Test::Unread], *ALL_IDS.end(), MAX_SHOWN_UNREAD)? {
+            let recipient_id = access::messages::recipient_of(connection, id)?;
+            if let Some(ids) = recipient_id.and_then(|recipient_id| unread.get_mut(&recipient_id)) {
+                ids.push(id);
+            }
+        }
+    }
+    Ok((unread.into_iter().collect(), messages::newest_id(connection)?))
 }
 
-/// Emits that all messages of the caller are read, and adds the conversations of messages that were sent after `seen`. Returns the
-/// newest message of all: later ones stay unread, also if the last job comes after them.
-fn begin_marking_all(
+/// Marks all messages of some conversations as read, and of those with messages after `seen`.
+fn mark_everything(
     tx: &mut Tx<'_>,
     caller: &Caller,
-    unread: &mut Vec<RecipientId>,
+    unread: Vec<UnreadConversation>,
     seen: MessageId,
-) -> ApiResult<u32> {
+) -> ApiResult<()> {
+    let mut recipient_ids: BTreeSet<RecipientId> = unread.into_iter().map(|(id, _)| id).collect();
     for recipient_id in messages::conversations_since(tx, seen)? {
         let viewer = MessageViewer::new(tx.ctx(caller));
-        if !unread.contains(&recipient_id) && !viewer.conversation(recipient_id)?.received.is_empty() {
-            unread.push(recipient_id);
+        if !viewer.conversation(recipient_id)?.received.is_empty() {
+            recipient_ids.insert(recipient_id);
         }
     }
+    let newest = messages::newest_id(tx)?;
+    read_state::mark_conversations_read(tx, caller.user_id, recipient_ids, newest)?;
     tx.emit(FlagsChanged::all_read(), Audience::user(caller.user_id));
-    phones::all_read(tx, caller.user_id)?;
-    Ok(messages::newest_id(tx)?.bit().unwrap_or_default())
+    phones::all_read(tx, caller.user_id)
+}
+
+/// Marks the messages up to an id as read in as many conversations as there is time for, and returns the others.
+fn mark_some(
+    tx: &mut Tx<'_>,
+    caller: &Caller,
+    mut unread: Vec<UnreadConversation>,
+    until: MessageId,
+) -> ApiResult<Vec<UnreadConversation>> {
+    let mut ids = Vec::new();
+    let mut budget = tx.budget("read_conversations");
+    while !unread.is_empty() && budget.next_step() {
+        let step = unread.split_off(unread.len().saturating_sub(CONVERSATIONS_PER_STEP));
+        let recipient_ids = step.iter().map(|(recipient_id, _)| *recipient_id);
+        read_state::mark_conversations_read(tx, caller.user_id, recipient_ids, until)?;
+        ids.extend(step.into_iter().flat_map(|(_, ids)| ids));
+    }
+    if !ids.is_empty() {
+        ids.sort_unstable();
+        emit_read(tx, caller, &ids);
+    }
+    if unread.is_empty() {
+        // Each notification is looked at once, so all of its messages must be read by then.
+        phones::all_read(tx, caller.user_id)?;
+    }
+    Ok(unread)
 }
 
 /// Parameters of `POST /mark_stream_as_read`.

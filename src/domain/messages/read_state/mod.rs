@@ -170,26 +170,19 @@ pub fn mark_read_until(
     store(tx, user_id, recipient_id, &mut set)
 }
 
-/// Number of conversations that one step of a job marks as read.
-const CONVERSATIONS_PER_STEP: usize = 20;
-
-/// Marks the messages up to an id as read in some conversations of a user: in as many as there is time for, which are removed from
-/// the list. The notifications on phones are left as they are.
+/// The same for several conversations. The notifications on phones are left as they are.
 pub fn mark_conversations_read(
     tx: &Tx<'_>,
     user_id: UserId,
-    recipient_ids: &mut Vec<RecipientId>,
-    until: u32,
+    recipient_ids: impl IntoIterator<Item = RecipientId>,
+    until: MessageId,
 ) -> ApiResult<()> {
-    let mut budget = tx.budget("read_conversations");
-    while !recipient_ids.is_empty() && budget.next_step() {
-        let first = recipient_ids.len().saturating_sub(CONVERSATIONS_PER_STEP);
-        for recipient_id in recipient_ids.drain(first..) {
-            let Some(newest) = newest_bit(tx, recipient_id)? else { continue };
-            let mut set = load(tx, user_id, recipient_id)?;
-            set.insert_until(newest.min(until));
-            write(tx, user_id, recipient_id, &mut set)?;
-        }
+    let until = until.bit().unwrap_or_default();
+    for recipient_id in recipient_ids {
+        let Some(newest) = newest_bit(tx, recipient_id)? else { continue };
+        let mut set = load(tx, user_id, recipient_id)?;
+        set.insert_until(newest.min(until));
+        write(tx, user_id, recipient_id, &mut set)?;
     }
     Ok(())
 }
