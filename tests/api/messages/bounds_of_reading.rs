@@ -9,7 +9,7 @@ use teamchat::domain::messages::read_state;
 use teamchat::domain::messages::read_state::bulk_events::BulkReadEvents;
 use teamchat::http::ApiError;
 use teamchat::store::{StoreError, Tx};
-use teamchat::types::{RecipientId, UserId};
+use teamchat::types::{MessageId, RecipientId, UserId};
 
 /// Creates a channel with messages of a sender that all others have not read. Returns the channel and the first
 /// message.
@@ -136,7 +136,7 @@ async fn read_events_of_many_users_take_several_jobs() {
         gate.recv().unwrap();
         let mut unlisted = BulkReadEvents::default();
         for (user_id, read) in users {
-            read_state::mark_all_read(tx, UserId(user_id), recipient_id)?;
+            read_state::mark_read_until(tx, UserId(user_id), recipient_id, MessageId(last.into()))?;
             unlisted.add(UserId(user_id), recipient_id, &vec![first + read..=last]);
         }
         unlisted.emit(tx)
