@@ -144,7 +144,10 @@ pub fn store_and_emit(
     let named: Vec<UserId> = message.rendered.mentioned_user_ids.iter().copied().map(UserId).collect();
     webhook_queue::message_sent(tx, id, &sender, &message.destination, &named)?;
     if !message.is_quiet {
-        notification_queue::message_sent(tx, id)?;
+        let are_many = readers.len() > READERS_PER_STEP;
+        let known_to: Option<RoaringBitmap> =
+            are_many.then(|| readers.iter().filter_map(|user_id| user_id.bit()).collect());
+        notification_queue::message_sent(tx, id, known_to.as_ref())?;
     }
     if let Destination::Channel(stream, _) = &message.destination {
         channel_summary::emit_if_first(tx, stream, id, previous)?;

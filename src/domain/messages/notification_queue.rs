@@ -50,9 +50,13 @@ fn used_queues(connection: &Connection) -> rusqlite::Result<UsedQueues> {
     connection.prepare_cached(statement)?.query_row([], used)
 }
 
-/// Queues a message that was sent.
-pub fn message_sent(tx: &mut Tx<'_>, message_id: MessageId) -> rusqlite::Result<()> {
-    insert(tx, message_id, None)
+/// Queues a message that was sent. It is read for `known_to`, although the read states of some are stored later.
+pub fn message_sent(
+    tx: &mut Tx<'_>,
+    message_id: MessageId,
+    known_to: Option<&RoaringBitmap>,
+) -> rusqlite::Result<()> {
+    insert(tx, message_id, None, known_to)
 }
 
 /// Queues a message that was edited and may mention more users now. `known_to` were mentioned before.
@@ -62,18 +66,19 @@ pub fn message_edited(
     editor_id: UserId,
     known_to: &RoaringBitmap,
 ) -> rusqlite::Result<()> {
-    insert(tx, message_id, Some((editor_id, known_to)))
+    insert(tx, message_id, Some(editor_id), Some(known_to))
 }
 
 fn insert(
     tx: &mut Tx<'_>,
     message_id: MessageId,
-    edit: Option<(UserId, &RoaringBitmap)>,
+    edited_by: Option<UserId>,
+    known_to: Option<&RoaringBitmap>,
 ) -> rusqlite::Result<()> {
     let UsedQueues(used) = tx.kept(used_queues)?;
     for (queue, is_used) in Queue::ALL.into_iter().zip(used) {
         if is_used {
-            insert_into(tx, queue, message_id, edit)?;
+            insert_into(tx, queue, message_id, edited_by, known_to)?;
         }
     }
     Ok(())
@@ -83,7 +88,8 @@ fn insert_into(
     tx: &mut Tx<'_>,
     queue: Queue,
     message_id: MessageId,
-    edit: Option<(UserId, &RoaringBitmap)>,
+    edited_by: Option<UserId>,
+    known_to: Option<&RoaringBitmap>,
 ) -> rusqlite::Result<()> {
     let table = queue.waiting();
     // Ids are in the order of the queue, so that their distance limits its length.
@@ -92,12 +98,7 @@ fn insert_into(
             "INSERT INTO {table} (message_id, edited_by, known_to) SELECT ?1, ?2, ?3
              WHERE coalesce((SELECT max(id) FROM {table}) - (SELECT min(id) FROM {table}), 0) < ?4"
         ))?
-        .execute((
-            message_id,
-            edit.map(|(editor_id, _)| editor_id),
-            edit.map(|(_, known_to)| bitmap::to_blob(known_to)),
-            MAX_WAITING_MESSAGES,
-        ))?;
+        .execute((message_id, edited_by, known_to.map(bitmap::to_blob), MAX_WAITING_MESSAGES))?;
     if inserted == 0 {
         tracing::warn!(%message_id, ?queue, "no one is notified of a message, because too many wait for the decision");
     }

@@ -16,7 +16,8 @@ pub struct WaitingMessage {
     pub message_id: MessageId,
     /// The editor; `None` for a new message.
     pub edited_by: Option<UserId>,
-    /// Users who know of the message: those whom it mentioned before the edit, and those whose decisions are stored.
+    /// Users who know of the message: those whom it mentioned before the edit, those for whom it was sent as read if they are many,
+    /// and those whose decisions are stored.
     pub known_to: RoaringBitmap,
 }
 

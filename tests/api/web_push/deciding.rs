@@ -1,8 +1,9 @@
 //! Decisions about notifications: settings, muting, presence, queues, edits.
 
 use super::service::{Browser, PushService, Reply};
-use crate::harness::TestServer;
+use crate::harness::{Client, TestServer, interrupt};
 use serde_json::{Value, json};
+use std::time::Duration;
 use teamchat::domain::limits::PRESENCE_OFFLINE_THRESHOLD_SECONDS;
 use teamchat::scheduler;
 
@@ -357,4 +358,33 @@ async fn a_decision_that_fails_holds_up_no_notification() {
     server.clock.advance(10);
     assert_eq!(notified(&server, &mut service, &browser).await, one("Bob", "hello"));
     assert_eq!(server.count("push_message").await, "1");
+}
+
+/// The file is that between the job that sends a message of a muted sender and the follow-up job, which marks it as read for Ada.
+#[tokio::test]
+async fn messages_that_are_not_yet_read_for_many_muters_notify_none_of_them() {
+    let (mut service, server, ada, bob, browser) = PushService::with_reader().await;
+    server.app().writer.background().set_limit(Duration::ZERO);
+    let crowd = server.crowd(60).await;
+    let muters: Vec<&Client> = crowd.iter().chain([&ada]).collect();
+    let everyone: Vec<&Client> = muters.iter().copied().chain([&bob]).collect();
+    let channel = server.channel("general", &everyone).await;
+    let notified_of_all = json!([{"stream_id": channel, "property": "push_notifications", "value": true}]);
+    ada.post("/users/me/subscriptions/properties", json!({"subscription_data": notified_of_all})).await.ok();
+    for muter in muters {
+        muter.post(&format!("/users/me/muted_users/{}", bob.user_id), json!({})).await.ok();
+    }
+    let mut copy = None;
+    let between = async {
+        copy = Some(server.copy());
+        server.sql("").await;
+    };
+    Box::pin(interrupt(&server, bob.send(channel, "lunch", "muted"), between)).await;
+    assert_eq!(notified(&server, &mut service, &browser).await, nothing());
+    server.restore(&copy.unwrap()).await;
+    let page = json!({"anchor": "newest", "num_before": 10, "num_after": 0, "narrow": [["is", "unread"]]});
+    let unread = ada.get("/messages", page).await.ok()["messages"].clone();
+    assert_eq!(unread.as_array().unwrap().len(), 1);
+    crowd[0].send_direct(&[&ada], "hello").await;
+    assert_eq!(notified(&server, &mut service, &browser).await, one("Person 0", "hello"));
 }
