@@ -120,17 +120,14 @@ fn mark_some(
     let mut budget = tx.budget("read_conversations");
     while !unread.is_empty() && budget.next_step() {
         let step = unread.split_off(unread.len().saturating_sub(CONVERSATIONS_PER_STEP));
-        let recipient_ids = step.iter().map(|(recipient_id, _)| *recipient_id);
-        read_state::mark_conversations_read(tx, caller.user_id, recipient_ids, until)?;
-        ids.extend(step.into_iter().flat_map(|(_, ids)| ids));
+        for (recipient_id, listed) in step {
+            read_state::mark_read_until(tx, caller.user_id, recipient_id, until)?;
+            ids.extend(listed);
+        }
     }
     if !ids.is_empty() {
         ids.sort_unstable();
         emit_read(tx, caller, &ids);
-    }
-    if unread.is_empty() {
-        // Each notification is looked at once, so all of its messages must be read by then.
-        phones::all_read(tx, caller.user_id)?;
     }
     Ok(unread)
 }
