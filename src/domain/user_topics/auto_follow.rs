@@ -7,7 +7,7 @@ use crate::domain::rows::user::UserRow;
 use crate::domain::user_topics::policy::VisibilityPolicy;
 use crate::domain::user_topics::{rules, sql};
 use crate::domain::{rows, user_settings};
-use crate::error::ApiResult;
+use crate::error::{ApiResult, ok_unless_refused};
 use crate::store::Tx;
 use crate::types::{StreamId, Topic, UserId};
 
@@ -158,7 +158,9 @@ fn raise(
         return Ok(None);
     }
     let limit = MAX_USER_TOPICS_BY_THEMSELVES;
-    if current == VisibilityPolicy::Inherit && rules::check_room(tx, user_id, limit).is_err() {
+    if current == VisibilityPolicy::Inherit
+        && ok_unless_refused(rules::check_room(tx, user_id, limit))?.is_none()
+    {
         return Ok(None);
     }
     rules::change(tx, user_id, stream_id, topic, current, wanted)?;

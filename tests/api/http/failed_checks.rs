@@ -55,6 +55,19 @@ async fn muting_a_topic_of_a_channel_that_cannot_be_checked_fails() {
     assert_failed(ada.patch("/users/me/subscriptions/muted_topics", muted).await);
 }
 
+/// Ada follows the topics to which she sends, if there is room for a policy.
+#[tokio::test]
+async fn a_message_to_a_topic_whose_policies_cannot_be_counted_is_not_sent() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let garden = server.channel("garden", &[&ada]).await;
+    ada.patch("/settings", json!({"automatically_follow_topics_policy": 2})).await.ok();
+    server.sql("ALTER TABLE user RENAME COLUMN invited_by TO elsewhere").await;
+    let message = json!({"type": "channel", "to": garden, "topic": "lunch", "content": "hello"});
+    assert_failed(ada.post("/messages", message).await);
+    assert_eq!(server.count("message").await, "0");
+}
+
 /// More than 15 people are mentioned, so the groups of the bot decide.
 #[tokio::test]
 async fn a_webhook_whose_mentions_cannot_be_checked_fails() {
