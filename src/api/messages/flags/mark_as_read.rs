@@ -154,8 +154,10 @@ pub async fn mark_stream_as_read(call: Call<User>, params: StreamParams) -> ApiR
     let (ids, newest) = call.app.read_in(&call.app.pools.slow_reads, owner, find).await?;
     let mark = move |tx: &mut Tx<'_>, caller: &User| -> ApiResult<Reply> {
         let stream = access::channels::find_for_content(tx.ctx(caller), stream_id)?;
-        if !ids.is_empty() {
-            // Messages that arrived since are not in the event.
+        // Messages that arrived or became unread since are not in the event.
+        if ids.len() <= MAX_MESSAGES {
+            mark_listed(tx, caller, stream.recipient_id, &ids)?;
+        } else {
             read_state::mark_read_until(tx, caller.user_id, stream.recipient_id, newest)?;
             emit_read(tx, caller, &ids);
         }
@@ -194,11 +196,7 @@ pub async fn mark_topic_as_read(call: Call<User>, params: TopicParams) -> ApiRes
         let mark = move |tx: &mut Tx<'_>| -> ApiResult<()> {
             caller.reload(tx)?;
             let stream = access::channels::find_for_content(tx.ctx(&caller), stream_id)?;
-            let changed = read_state::mark_read(tx, caller.user_id, stream.recipient_id, &ids)?;
-            if !changed.is_empty() {
-                emit_read(tx, &caller, &changed);
-            }
-            Ok(())
+            mark_listed(tx, &caller, stream.recipient_id, &ids)
         };
         call.app.writer.run(mark).await?;
     }
@@ -229,6 +227,20 @@ fn messages(ctx: Ctx<'_>, tests: Vec<Test>, until: u32, limit: usize) -> ApiResu
     let mut ids = Query::new(&viewer, &narrow, Direction::Down, limit)?.take(Some(until), limit)?;
     ids.reverse();
     Ok(ids)
+}
+
+/// Marks some messages of a conversation as read, ascending, and emits those that were unread.
+fn mark_listed(
+    tx: &mut Tx<'_>,
+    caller: &Caller,
+    recipient_id: RecipientId,
+    ids: &[MessageId],
+) -> ApiResult<()> {
+    let changed = read_state::mark_read(tx, caller.user_id, recipient_id, ids)?;
+    if !changed.is_empty() {
+        emit_read(tx, caller, &changed);
+    }
+    Ok(())
 }
 
 fn emit_read(tx: &mut Tx<'_>, caller: &Caller, ids: &[MessageId]) {

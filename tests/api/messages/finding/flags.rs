@@ -1,7 +1,7 @@
 //! Flags: by id, by narrow, and the older ways to mark much as read.
 
 use super::{found, outsider, send, send_direct, stream_id, subscribe};
-use crate::harness::{Client, TestServer};
+use crate::harness::{Client, TestServer, overtaken};
 use serde_json::{Value, json};
 
 struct FlagFixture {
@@ -265,6 +265,24 @@ async fn a_channel_can_be_marked_as_read() {
     mark(&guest, fixture.stream_id).await.error(400, "BAD_REQUEST", "Invalid channel ID");
     let missing = fixture.bob.post("/mark_stream_as_read", ()).await;
     missing.error(400, "REQUEST_VARIABLE_MISSING", "Missing 'stream_id' argument");
+}
+
+/// Two messages become unread after those to mark were looked up.
+#[tokio::test]
+async fn messages_that_become_unread_while_a_channel_is_marked_stay_unread() {
+    let fixture = FlagFixture::new().await;
+    let (bob, ids) = (&fixture.bob, &fixture.ids);
+    let read = json!({"messages": ids[..2], "op": "add", "flag": "read"});
+    bob.post("/messages/flags", read).await.ok();
+    let mut queue = bob.register(&[("event_types", FLAG_EVENTS)]).await;
+    let user_id = bob.user_id;
+    let unread = format!(
+        "DELETE FROM read_state WHERE user_id = {user_id}; DELETE FROM read_chunk WHERE user_id = {user_id}"
+    );
+    let mark = bob.post("/mark_stream_as_read", json!({"stream_id": fixture.stream_id}));
+    overtaken(fixture.server.app(), &unread, mark).await.ok();
+    queue.expect(&[FlagFixture::event("add", "read", &ids[2..4])]).await;
+    assert_eq!(fixture.unread().await, [ids[0], ids[1], ids[4]]);
 }
 
 // conformance: flag-34, flag-35, flag-36, flag-37
