@@ -515,14 +515,6 @@ pub fn newest_id(connection: &Connection) -> rusqlite::Result<MessageId> {
     connection.prepare_cached("SELECT coalesce(max(id), 0) FROM message")?.query_row([], |row| row.get(0))
 }
 
-/// The conversations of the messages after an id.
-pub fn conversations_since(connection: &Connection, id: MessageId) -> rusqlite::Result<Vec<RecipientId>> {
-    connection
-        .prepare_cached("SELECT DISTINCT recipient_id FROM message NOT INDEXED WHERE id > ?1")?
-        .query_map([id], |row| row.get(0))?
-        .collect()
-}
-
 /// A message's spelling of its topic.
 pub fn subject_of(connection: &Connection, id: MessageId) -> rusqlite::Result<String> {
     connection.prepare_cached("SELECT subject FROM message WHERE id = ?1")?.query_row([id], |row| row.get(0))

@@ -18,9 +18,10 @@ use crate::events::Audience;
 use crate::http::params::NoParams;
 use crate::http::{ApiError, ApiResult, Call, Caller, Reply, User};
 use crate::store::{Snapshot, Tx};
-use crate::types::{MessageId, RecipientId, StreamId, Topic};
+use crate::types::{MessageId, RecipientId, StreamId, Topic, UserId};
+use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -34,8 +35,7 @@ pub struct MarkedAsRead {
 /// The most conversations of which one step of a job marks all messages as read.
 const CONVERSATIONS_PER_STEP: usize = 20;
 
-/// A conversation with unread messages. If there are many, it comes with the newest of these messages, ascending: clients know no
-/// others.
+/// A conversation with unread messages: the newest of them, ascending. Clients know no others.
 type UnreadConversation = (RecipientId, Vec<MessageId>);
 
 /// `POST /mark_all_as_read`: marks all messages of the caller as read.
@@ -44,69 +44,58 @@ pub async fn mark_all_as_read(call: Call<User>, _params: NoParams) -> ApiResult<
     // A user may be in thousands of conversations, of which few have unread messages.
     let find = move |snapshot: &Snapshot<'_>| find_all_unread(Ctx::new(snapshot, &caller, now));
     let owner = Some(call.caller.quota_owner());
-    let (mut unread, newest) = call.app.read_quickly_or_slowly(owner, find).await?;
+    let found = call.app.read_quickly_or_slowly(owner, find).await?;
     // One event says that everything is read, if one job does it. Otherwise each job lists what it marked: clients may register
     // between the jobs, and the server may stop there.
-    let are_few = unread.len() <= CONVERSATIONS_PER_STEP;
-    loop {
+    let Some((mut unread, newest)) = found else { return call.write(mark_everything).await };
+    while !unread.is_empty() {
         let mut caller = Caller::clone(&call.caller);
-        let job = move |tx: &mut Tx<'_>| -> ApiResult<Vec<UnreadConversation>> {
+        let job = move |tx: &mut Tx<'_>| {
             caller.reload(tx)?;
-            if are_few {
-                mark_everything(tx, &caller, unread, newest)?;
-                return Ok(Vec::new());
-            }
             mark_some(tx, &caller, unread, newest)
         };
-        let rest = call.app.writer.run(job).await?;
-        if rest.is_empty() {
-            break;
-        }
-        unread = rest;
+        unread = call.app.writer.run(job).await?;
     }
     Reply::data(&MarkedAsRead { complete: true })
 }
 
-/// Returns the conversations of a user with unread messages, and the newest message of all.
-fn find_all_unread(ctx: Ctx<'_>) -> ApiResult<(Vec<UnreadConversation>, MessageId)> {
+/// The conversations in which a user can have received messages.
+fn conversations_of(connection: &Connection, user_id: UserId) -> rusqlite::Result<Vec<RecipientId>> {
+    let mut recipient_ids = subscriptions::ever_received(connection, user_id)?;
+    recipient_ids.extend(messages::direct_recipients(connection, user_id)?);
+    Ok(recipient_ids)
+}
+
+/// Returns the conversations of a user with unread messages, and the newest message of all; `None` if the user is in so few
+/// conversations that one job can look at them.
+fn find_all_unread(ctx: Ctx<'_>) -> ApiResult<Option<(Vec<UnreadConversation>, MessageId)>> {
     let (connection, user_id) = (ctx.connection, ctx.caller.user_id);
-    let channels = subscriptions::ever_received(connection, user_id)?;
-    let direct = messages::direct_recipients(connection, user_id)?;
+    let recipient_ids = conversations_of(connection, user_id)?;
+    if recipient_ids.len() <= CONVERSATIONS_PER_STEP {
+        return Ok(None);
+    }
     let mut unread: BTreeMap<RecipientId, Vec<MessageId>> = BTreeMap::new();
-    for recipient_id in channels.into_iter().chain(direct) {
+    for recipient_id in recipient_ids {
         if !read_state::is_all_read(connection, user_id, recipient_id)? {
             unread.insert(recipient_id, Vec::new());
         }
     }
-    if unread.len() > CONVERSATIONS_PER_STEP {
-        for id in messages(ctx, vec![Test::Unread], *ALL_IDS.end(), MAX_SHOWN_UNREAD)? {
-            let recipient_id = access::messages::recipient_of(connection, id)?;
-            if let Some(ids) = recipient_id.and_then(|recipient_id| unread.get_mut(&recipient_id)) {
-                ids.push(id);
-            }
+    for id in messages(ctx, vec![Test::Unread], *ALL_IDS.end(), MAX_SHOWN_UNREAD)? {
+        let recipient_id = access::messages::recipient_of(connection, id)?;
+        if let Some(ids) = recipient_id.and_then(|recipient_id| unread.get_mut(&recipient_id)) {
+            ids.push(id);
         }
     }
-    Ok((unread.into_iter().collect(), messages::newest_id(connection)?))
+    Ok(Some((unread.into_iter().collect(), messages::newest_id(connection)?)))
 }
 
-/// Marks all messages of some conversations as read, and of those with messages after `seen`.
-fn mark_everything(
-    tx: &mut Tx<'_>,
-    caller: &Caller,
-    unread: Vec<UnreadConversation>,
-    seen: MessageId,
-) -> ApiResult<()> {
-    let mut recipient_ids: BTreeSet<RecipientId> = unread.into_iter().map(|(id, _)| id).collect();
-    for recipient_id in messages::conversations_since(tx, seen)? {
-        let viewer = MessageViewer::new(tx.ctx(caller));
-        if !viewer.conversation(recipient_id)?.received.is_empty() {
-            recipient_ids.insert(recipient_id);
-        }
-    }
+/// Marks all conversations of the caller as read.
+fn mark_everything(tx: &mut Tx<'_>, caller: &User) -> ApiResult<Reply<MarkedAsRead>> {
     let newest = messages::newest_id(tx)?;
-    read_state::mark_conversations_read(tx, caller.user_id, recipient_ids, newest)?;
+    read_state::mark_conversations_read(tx, caller.user_id, conversations_of(tx, caller.user_id)?, newest)?;
     tx.emit(FlagsChanged::all_read(), Audience::user(caller.user_id));
-    phones::all_read(tx, caller.user_id)
+    phones::all_read(tx, caller.user_id)?;
+    Reply::data(&MarkedAsRead { complete: true })
 }
 
 /// Marks the messages up to an id as read in as many conversations as there is time for, and returns the others.

@@ -249,6 +249,20 @@ async fn everything_can_be_marked_as_read() {
     assert_eq!(fixture.unread().await, [later]);
 }
 
+/// The messages of the channel become unread after the request has begun.
+#[tokio::test]
+async fn an_event_about_everything_covers_what_became_unread_before() {
+    let fixture = FlagFixture::new().await;
+    let (bob, ids) = (&fixture.bob, &fixture.ids);
+    bob.post("/messages/flags", json!({"messages": ids, "op": "add", "flag": "read"})).await.ok();
+    let user_id = bob.user_id;
+    let unread = format!(
+        "DELETE FROM read_state WHERE user_id = {user_id}; DELETE FROM read_chunk WHERE user_id = {user_id}"
+    );
+    overtaken(fixture.server.app(), &unread, bob.post("/mark_all_as_read", ())).await.ok();
+    assert_eq!(fixture.unread().await, [0; 0]);
+}
+
 // conformance: flag-33, flag-35, flag-36
 #[tokio::test]
 async fn a_channel_can_be_marked_as_read() {
