@@ -131,7 +131,7 @@ pub fn readers_besides_subscribers(
     without_guests(tx, user_ids & readers)
 }
 
-/// Returns the users of a set who may read messages of a channel.
+/// Returns the users of a set who can read the messages of a channel.
 pub fn readers_among(tx: &Tx<'_>, stream: &StreamRow, user_ids: RoaringBitmap) -> ApiResult<RoaringBitmap> {
     let subscribers = subscriptions::subscribers_with_deactivated(tx, stream.stream_id)?;
     let others = readers_besides_subscribers(tx, stream, &user_ids - &subscribers)?;

@@ -364,7 +364,7 @@ fn mark_as_read(
     Ok(user_ids)
 }
 
-/// Marks a new message as read for the rest of the users, who may be thousands: they get the notice of a resolved topic as read.
+/// Marks a new message as read for the rest of the users. Thousands of subscribers get the notice of a resolved topic as read.
 fn mark_as_read_later(tx: &mut Tx<'_>, id: MessageId, mut user_ids: Vec<UserId>) -> ApiResult<()> {
     let Some(recipient_id) = access::messages::recipient_of(tx, id)? else { return Ok(()) };
     let mut budget = tx.budget("new_readers");

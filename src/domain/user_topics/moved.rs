@@ -23,7 +23,7 @@ pub struct TopicPlace<'a> {
 /// Otherwise the policy of the source replaces the one of the target, unless the user has none. Users whom
 /// `may_read_target` does not return lose their policy for the source.
 ///
-/// Nothing changes for users whom `saw_source` does not return, who may have a policy for a name that they guessed: an event
+/// Nothing changes for users whom `saw_source` does not return. They can have a policy for a name that they guessed: an event
 /// would reveal messages that they cannot see. Both get all users with a policy, who can be thousands.
 ///
 /// Does nothing if only the spelling changed: a policy applies to all spellings of a topic.

@@ -126,7 +126,7 @@ export function createSession({ matches, requestTerms, tabs }) {
         onEdit(message) {
           for (const listener of editListeners) listener(message);
         },
-        // What it counts is right again at the next registration if this fails.
+        // If this fails, the next registration corrects the count.
         onMuting: (streamId, topic) => void fetching.recountMentions(streamId, topic).catch(() => {}),
       });
       replies.note(events);

@@ -214,7 +214,7 @@ function countUnread(store) {
   for (const id of store.mentions) {
     const key = store.unreadOf.get(id);
     const isDirect = key?.startsWith("dm/");
-    // Those in channels that the user left do not count, as their other messages.
+    // Mentions in channels that the user left do not count, like the other messages there.
     if (isDirect || followed.has(key)) counts.mentions += 1;
     if (isDirect) counts.mentionsInDirects += 1;
     else if (followed.get(key)) counts.mentionsInFollowed += 1;
