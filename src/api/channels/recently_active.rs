@@ -21,6 +21,7 @@ pub async fn emit_silent_channels(app: &App) -> ApiResult<Option<i64>> {
     if next.is_some_and(|time| time > now) {
         return Ok(next);
     }
+    app.writer.run(|tx| channel_summary::begin_look(tx)).await?;
     let find = move |snapshot: &Snapshot<'_>| channel_summary::silent_channels(snapshot, now);
     let (mut silent, next) = app.read_in(&app.pools.slow_reads, None, find).await?;
     let emit = move |tx: &mut Tx<'_>| match silent.pop() {
@@ -28,5 +29,5 @@ pub async fn emit_silent_channels(app: &App) -> ApiResult<Option<i64>> {
         None => channel_summary::set_looked(tx, now, next).map(|()| true),
     };
     app.writer.run_in_steps("silent_channels", emit).await?;
-    Ok(Some(next))
+    app.readers.read(|snapshot| channel_summary::next_look(snapshot)).await
 }

@@ -62,6 +62,10 @@ const LOOKED_UNTIL: &str = "recently_active";
 /// The row of `counter` that holds the time of the next check of all channels, in UNIX seconds.
 const NEXT_LOOK: &str = "recently_active_next";
 
+/// The row of `counter` that holds the earliest end of activity that a change brought since a look began, in UNIX seconds: the
+/// snapshot of that look may lack the change.
+const CHANGED: &str = "recently_active_changed";
+
 /// The most seconds between checks of all channels.
 const LOOK_INTERVAL: i64 = SECONDS_PER_DAY;
 
@@ -72,8 +76,10 @@ pub fn next_look(connection: &Connection) -> ApiResult<Option<i64>> {
 
 /// Makes the next look one at this time, if it would be later.
 fn look_by(connection: &Connection, time: i64) -> rusqlite::Result<()> {
-    connection
-        .execute_cached("UPDATE counter SET value = ?2 WHERE name = ?1 AND value > ?2", (NEXT_LOOK, time))
+    connection.execute_cached(
+        "UPDATE counter SET value = ?3 WHERE name IN (?1, ?2) AND value > ?3",
+        (NEXT_LOOK, CHANGED, time),
+    )
 }
 
 /// The channels that have become silent since the last look, and the time of the next look, in UNIX seconds.
@@ -107,10 +113,19 @@ fn active_until(connection: &Connection, stream: &StreamRow) -> ApiResult<i64> {
     Ok(channels::rules::active_until(stream.date_created, newest))
 }
 
-/// Records that all channels were emitted that are silent now, and when to look again.
+/// Records that a look begins, before it reads its snapshot.
+pub fn begin_look(tx: &Tx<'_>) -> ApiResult<()> {
+    Ok(counter::set(tx, CHANGED, i64::MAX)?)
+}
+
+/// Records that all channels were emitted that were silent in the snapshot, and when to look again.
 pub fn set_looked(tx: &Tx<'_>, now: i64, next: i64) -> ApiResult<()> {
     counter::set(tx, LOOKED_UNTIL, now)?;
-    Ok(counter::set(tx, NEXT_LOOK, next)?)
+    counter::set(tx, NEXT_LOOK, next)?;
+    match counter::load(tx, CHANGED)? {
+        Some(time) => Ok(look_by(tx, time)?),
+        None => Ok(()),
+    }
 }
 
 fn emit(tx: &mut Tx<'_>, stream: &StreamRow, changes: Vec<StreamChange>) -> ApiResult<()> {

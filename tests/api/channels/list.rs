@@ -1,9 +1,12 @@
 //! `GET /streams`, `GET /streams/{stream_id}`, `GET /get_stream_id`.
 
 use super::{NO_CHANNEL, channel, channel_with, names, private_channel, seen};
-use crate::harness::{Client, TestServer};
+use crate::harness::{Blocked, Client, TestServer, grouped, until};
 use serde_json::{Value, json};
+use std::sync::Arc;
+use teamchat::api::channels::recently_active;
 use teamchat::domain::groups::system::SystemGroup;
+use teamchat::scheduler;
 
 async fn listed(client: &Client, switches: Value) -> Vec<String> {
     let answer = client.get("/streams", switches).await.ok();
@@ -227,12 +230,43 @@ async fn a_deletion_can_make_a_channel_inactive_earlier() {
     let newest = owner.send(channel, "topic", "hello").await;
     server.clock.advance(90 * DAY - 3600);
     let due = async || {
-        let look = teamchat::api::channels::recently_active::emit_silent_channels(server.app());
+        let look = recently_active::emit_silent_channels(server.app());
         look.await.unwrap().unwrap() - server.clock.seconds()
     };
     assert_eq!(due().await, DAY);
     owner.delete(&format!("/messages/{newest}"), ()).await.ok();
     assert_eq!(due().await, 3600);
+}
+
+/// A look that read its snapshot before the deletion does not put off the next one.
+#[tokio::test]
+async fn a_deletion_during_a_look_makes_the_next_look_earlier() {
+    const DAY: i64 = 24 * 60 * 60;
+    let server = TestServer::start().await;
+    let owner = server.owner().await;
+    let channel = server.channel("fair", &[&owner]).await;
+    server.clock.advance(90 * DAY);
+    let newest = owner.send(channel, "topic", "hello").await;
+    server.clock.advance(90 * DAY - 3600);
+    scheduler::settle(server.app()).await;
+    let due =
+        "UPDATE counter SET value = 0 WHERE name IN ('recently_active_next', 'recently_active_changed')";
+    server.sql(due).await;
+
+    let blocked = Blocked::new(server.app(), |app| &app.pools.slow_reads).await;
+    let app = Arc::clone(server.app());
+    let look = tokio::spawn(async move { recently_active::emit_silent_channels(&app).await.unwrap() });
+    let begun =
+        "SELECT 1 FROM counter WHERE name = 'recently_active_changed' AND value = 9223372036854775807";
+    while server.column(begun).await.is_empty() {}
+    let delete = async { owner.delete(&format!("/messages/{newest}"), ()).await.ok() };
+    let look = async {
+        until(|| server.app().writer.metrics().queued.get() > 0).await;
+        blocked.end().await;
+        look.await.unwrap()
+    };
+    let (_, due) = grouped(server.app(), "", 2, async { tokio::join!(delete, look) }).await;
+    assert_eq!(due, Some(server.clock.seconds() + 3600));
 }
 
 // conformance: channel-70
@@ -241,9 +275,7 @@ async fn channels_that_become_inactive_emit_an_event() {
     const DAY: i64 = 24 * 60 * 60;
     let server = TestServer::start().await;
     let ada = server.member("ada").await;
-    let look = async || {
-        teamchat::api::channels::recently_active::emit_silent_channels(server.app()).await.unwrap().unwrap()
-    };
+    let look = async || recently_active::emit_silent_channels(server.app()).await.unwrap().unwrap();
     let (old, new) = (server.channel("old", &[&ada]).await, server.channel("new", &[&ada]).await);
     look().await;
     server.clock.advance(90 * DAY);
