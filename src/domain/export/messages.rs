@@ -9,7 +9,7 @@ use super::report::LeftOut;
 use super::report::Progress;
 use super::scope::{Mode, Scope};
 use super::tables::REALM;
-use super::tables::{Counts, Tables, id_in, time};
+use super::tables::{Counts, Tables, id_in, time, write_row};
 use crate::domain::messages::flags::bit;
 use crate::domain::messages::read_state;
 use crate::domain::messages::receipts::moved::group_by_receivers;
@@ -403,7 +403,7 @@ impl File {
             "search_tsvector": null,
         });
         self.messages.extend_from_slice(if self.messages.is_empty() { b"\n" } else { b",\n" });
-        serde_json::to_writer(&mut self.messages, &row)?;
+        write_row(&mut self.messages, &row)?;
         self.count += 1;
         Ok(())
     }

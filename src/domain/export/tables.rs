@@ -5,9 +5,10 @@ use crate::domain::files::names::{is_path_id, is_short};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Params, Row};
 use serde::Serialize;
+use serde_json::ser::{CharEscape, CompactFormatter, Formatter, Serializer};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
-use std::io::Write;
+use std::io::{self, Write};
 
 /// The organization's id in archives. All paths of files begin with it, as they do here.
 pub const REALM: i64 = 1;
@@ -80,7 +81,7 @@ impl Rows<'_> {
     /// Writes a row.
     pub fn push(&mut self, row: &impl Serialize) -> Result<()> {
         self.out.write_all(if self.count == 0 { b"\n" } else { b",\n" })?;
-        serde_json::to_writer(&mut *self.out, row)?;
+        write_row(&mut *self.out, row)?;
         self.count += 1;
         Ok(())
     }
@@ -108,6 +109,24 @@ impl Rows<'_> {
             }
         }
         Ok(())
+    }
+}
+
+/// Writes a row as JSON.
+pub fn write_row(out: impl Write, row: &impl Serialize) -> Result<()> {
+    Ok(row.serialize(&mut Serializer::with_formatter(out, WithoutNul))?)
+}
+
+/// Compact JSON with replacement characters for NUL, which the database of the published server refuses in texts: one in an
+/// alert word would end the import of the whole archive.
+struct WithoutNul;
+
+impl Formatter for WithoutNul {
+    fn write_char_escape<W: ?Sized + Write>(&mut self, out: &mut W, escape: CharEscape) -> io::Result<()> {
+        match escape {
+            CharEscape::AsciiControl(0) => out.write_all("\u{fffd}".as_bytes()),
+            other => CompactFormatter.write_char_escape(out, other),
+        }
     }
 }
 

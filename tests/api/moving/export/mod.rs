@@ -491,6 +491,23 @@ async fn values_that_no_server_writes_do_not_end_an_export() {
     assert_eq!(archive.row("zerver_userprofile", bot.user_id)["full_name"], bot.full_name.as_str());
 }
 
+/// The database of the published server refuses texts with NUL. The checker finds all of them.
+#[tokio::test]
+async fn texts_have_no_nul() {
+    let server = TestServer::start().await;
+    let (owner, bob) = (server.owner().await, server.member("bob").await);
+    let stream_id = server.channel("harbour", &[&owner]).await;
+    let path = format!("/streams/{stream_id}");
+    owner.patch(&path, json!({"description": "the\0harbour"})).await.ok();
+    owner.patch("/realm", json!({"description": "a\0house"})).await.ok();
+    bob.post("/users/me/alert_words", json!({"alert_words": ["fire\0"]})).await.ok();
+    bob.post("/users/me/status", json!({"status_text": "at\0sea"})).await.ok();
+    bob.post("/saved_snippets", json!({"title": "oars\0", "content": "row\0row"})).await.ok();
+    let (_, archive) = export(&server, &[]);
+    assert_eq!(archive.table("zerver_alertword")[0]["word"], "fire\u{fffd}");
+    assert_eq!(archive.row("zerver_stream", stream_id)["description"], "the\u{fffd}harbour");
+}
+
 /// A name of 100 characters can have more bytes than file systems allow.
 #[tokio::test]
 async fn files_with_long_names_are_renamed() {
