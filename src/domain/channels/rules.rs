@@ -7,6 +7,7 @@ use crate::domain::look_alikes::Named;
 use crate::domain::{look_alikes, rows};
 use crate::error::{ApiError, ApiResult};
 use crate::store::Tx;
+use crate::types::property::LIMITS;
 use crate::types::{GroupId, JsonOrText, SECONDS_PER_DAY, StreamId, UserId, find_forbidden_in_name};
 use rusqlite::Connection;
 use serde_json::Value;
@@ -71,7 +72,7 @@ pub fn retention(value: &JsonOrText) -> ApiResult<Option<i64>> {
         JsonOrText::Text(text) | JsonOrText::Json(Value::String(text)) => text.as_str(),
         JsonOrText::Json(number) => {
             return match number.as_i64() {
-                Some(days) if days > 0 => Ok(Some(days)),
+                Some(days) if LIMITS.contains(&days) => Ok(Some(days)),
                 _ => Err(bad_retention(&number.to_string())),
             };
         }
@@ -217,6 +218,11 @@ mod tests {
             (JsonOrText::Json(json!(0)), Err("Bad value for 'message_retention_days': 0")),
             (JsonOrText::Json(json!(-1)), Err("Bad value for 'message_retention_days': -1")),
             (JsonOrText::Json(json!(1.5)), Err("Bad value for 'message_retention_days': 1.5")),
+            (JsonOrText::Json(json!(2_147_483_647)), Ok(Some(2_147_483_647))),
+            (
+                JsonOrText::Json(json!(2_147_483_648_i64)),
+                Err("Bad value for 'message_retention_days': 2147483648"),
+            ),
             (JsonOrText::Json(json!([])), Err("Bad value for 'message_retention_days': []")),
         ];
         for (value, expected) in cases {

@@ -11,6 +11,7 @@ use crate::domain::channels;
 use crate::domain::groups::owner::Owner;
 use crate::domain::rows::channel::StreamRow;
 use crate::types::UserId;
+use crate::types::property::LIMITS;
 use rusqlite::Connection;
 use serde_json::{Value, json};
 
@@ -75,7 +76,7 @@ fn channel(scope: &Scope, exported: &Exported, groups: &Groups, stream: &StreamR
         "history_public_to_subscribers": stream.has_public_history(),
         "is_web_public": stream.is_web_public,
         "is_in_zephyr_realm": false,
-        "message_retention_days": stream.message_retention_days,
+        "message_retention_days": stream.message_retention_days.map(|days| days.min(*LIMITS.end())),
         "first_message_id": exported.first_of.get(&stream.recipient_id),
         // The importer finds out.
         "is_recently_active": true,

@@ -471,7 +471,8 @@ async fn values_that_no_server_writes_do_not_end_an_export() {
              UPDATE upload_piece SET number = 5
                  WHERE content_id = (SELECT content_id FROM attachment WHERE name = 'later.txt');
              UPDATE scheduled_message SET user_ids = '[';
-             UPDATE bot SET config_data = '['",
+             UPDATE bot SET config_data = '[';
+             UPDATE stream SET message_retention_days = 3000000000",
         )
         .await;
     let (report, archive) = export(&server, &[]);
