@@ -7,8 +7,11 @@ import { createContext, runInContext } from "node:vm";
 
 const SEARCH = readFileSync(new URL("../../src/domain/export/search.js", import.meta.url), "utf8");
 
+/** A word such as a digest. The index has 40 characters of it. */
+const LONG = "0f1e2d3c4b5a6978".repeat(4);
+
 /** The words of two messages, with the ranks of the messages. */
-const WORDS = { tide: [0], this: [0, 1], water: [1] };
+const WORDS = { tide: [0], this: [0, 1], water: [1], [LONG.slice(0, 40)]: [1] };
 
 /** The content of a script of the index. */
 function dataOf(name) {
@@ -58,6 +61,11 @@ it("messages with all words are found", async () => {
 it("words may begin with the same letter", async () => {
   assert.equal(await search("this tide"), "1 message found.");
   assert.equal(await search("tide this ti"), "1 message found.");
+});
+
+it("words that are longer than those of the index are found", async () => {
+  assert.equal(await search(LONG), "1 message found.");
+  assert.equal(await search(LONG.slice(0, 41).toUpperCase()), "1 message found.");
 });
 
 it("a part of the index that could not be loaded is requested again by the next search", async () => {

@@ -5,6 +5,8 @@
 const PER_SHARD = 500;
 const WORD_SHARDS = 64;
 const MAX_RESULTS = 100;
+// The index has the first characters of words that are longer.
+const MAX_WORD = 40;
 
 // Promises of the scripts of the index by name, and the functions that fulfil them.
 const shards = new Map();
@@ -43,7 +45,7 @@ async function find(word) {
 }
 
 async function search(text) {
-  const words = (text.match(/[\p{Alphabetic}\p{N}]+/gu) ?? []).map((word) => word.toLowerCase());
+  const words = (text.match(/[\p{Alphabetic}\p{N}]+/gu) ?? []).map((word) => [...word.toLowerCase()].slice(0, MAX_WORD).join(""));
   if (words.length === 0) return [];
   const sets = await Promise.all(words.map(find));
   // The newest first.
