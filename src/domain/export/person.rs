@@ -5,6 +5,7 @@ use super::folder::{Folder, Linked};
 use super::page;
 use super::page::ShownMessage;
 use super::tables::{Record, records};
+use crate::domain::images::public;
 use crate::domain::rows::user::UserRow;
 use maud::{Markup, html};
 use rusqlite::Connection;
@@ -200,6 +201,13 @@ pub struct PersonReport {
 pub fn write_person(connection: &Connection, person: &UserRow, path: &Path) -> Result<PersonReport> {
     let folder = Folder::begin(path)?;
     let mut linked = Linked::begin(&folder, connection)?;
+    let avatar = match person.avatar.key {
+        Some(_) => public::load(connection, &person.avatar.path("-medium"))?,
+        None => None,
+    };
+    if let Some((_, image)) = &avatar {
+        folder.write("avatar.png", image)?;
+    }
     let mut parts = Record::new();
     let mut shown = Vec::new();
     for (title, name, statement) in PARTS {
@@ -214,6 +222,7 @@ pub fn write_person(connection: &Connection, person: &UserRow, path: &Path) -> R
     let (messages, pages) = messages(connection, person, &folder, &mut linked)?;
     let index = html! {
         h1 { "Data of " (person.full_name) }
+        @if avatar.is_some() { p { img src="avatar.png" alt="Avatar" width="100"; } }
         p { "The same data is in " a href="data.json" { "data.json" } " and " a href="messages.json" { "messages.json" } ". Times are UTC." }
         h2 { "Messages" }
         p { (messages) " messages: those that " (person.full_name) " sent, and their direct conversations." }

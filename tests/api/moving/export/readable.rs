@@ -70,6 +70,14 @@ async fn the_data_of_a_person_has_all_parts_and_no_secrets() {
         assert!(found.contains_key(&format!("files/{path}")), "{path}");
     }
     assert_eq!(report["files"], uploaded.len());
+    let query = format!(
+        "SELECT length(content) FROM user JOIN public_image ON path = format('%016x-medium.png', avatar_key)
+         WHERE user_id = {}",
+        ada.user_id
+    );
+    let avatar = std::fs::read(out.join("avatar.png")).unwrap();
+    assert_eq!(server.column(&query).await, [avatar.len().to_string()]);
+    assert!(found["index.html"].contains("src=\"avatar.png\""));
     assert!(found["index.html"].contains("<h2>Channels</h2>") && found.contains_key("messages-0001.html"));
 
     let mut secrets = server.column("SELECT api_key FROM bot WHERE api_key IS NOT NULL").await;
