@@ -84,9 +84,9 @@ pub fn write_html(connection: &Connection, channels: &[StreamRow], path: &Path) 
         ul {
             @for (channel, topics, messages) in &listed {
                 li {
-                    a href=(format!("{}/index.html", folder_of(channel.stream_id))) { "#" (channel.name) }
+                    a href=(format!("{}/index.html", folder_of(channel.stream_id))) dir="auto" { "#" (channel.name) }
                     " · " (topics) " topics · " (messages) " messages"
-                    @if !channel.description.is_empty() { br; (channel.description) }
+                    @if !channel.description.is_empty() { br; bdi { (channel.description) } }
                 }
             }
         }
@@ -185,14 +185,14 @@ impl Archive<'_> {
     ) -> Result<()> {
         let neighbours = html! {
             p {
-                a href="../index.html" { "Channels" } " · " a href="index.html" { "#" (channel.name) }
+                a href="../index.html" { "Channels" } " · " a href="index.html" dir="auto" { "#" (channel.name) }
                 @if number > 1 { " · " a href=(page_of(topic_id, number - 1)) { "Earlier" } }
                 @if has_next { " · " a href=(page_of(topic_id, number + 1)) { "Later" } }
             }
         };
         let content = html! {
             (neighbours)
-            h1 { (topic) }
+            h1 dir="auto" { (topic) }
             @for message in shown.drain(..) { (message) }
             (neighbours)
         };
@@ -203,12 +203,12 @@ impl Archive<'_> {
     fn write_channel(&self, channel: &StreamRow, topics: &[Topic]) -> Result<()> {
         let content = html! {
             p { a href="../index.html" { "Channels" } }
-            h1 { "#" (channel.name) }
-            p { (channel.description) }
+            h1 dir="auto" { "#" (channel.name) }
+            p dir="auto" { (channel.description) }
             ul {
                 @for topic in topics {
                     li {
-                        a href=(topic.page) { (topic.name) }
+                        a href=(topic.page) dir="auto" { (topic.name) }
                         " · " (topic.messages) " messages · " (page::time(topic.newest))
                     }
                 }

@@ -10,10 +10,11 @@ use std::sync::LazyLock;
 /// over other messages.
 const STYLE: &str = "body{font:16px/1.5 system-ui,sans-serif;max-width:56rem;margin:2rem auto;padding:0 1rem;color:#222;background:#fff}\
     a{color:#1a5fb4}table{display:block;overflow-x:auto;border-collapse:collapse;margin:.5rem 0 2rem}\
-    td,th{border:1px solid #ccc;padding:.2rem .5rem;text-align:left;vertical-align:top}td{overflow-wrap:break-word}\
+    td,th{border:1px solid #ccc;padding:.2rem .5rem;text-align:start;vertical-align:top}td{overflow-wrap:break-word}\
     article{border-top:1px solid #ddd;padding:.5rem 0}article>div{overflow:clip}\
     article header{color:#555;font-size:.9rem}img,video{max-width:100%}pre,code{background:#f4f4f4;overflow-x:auto}\
-    blockquote{border-left:3px solid #ccc;margin-left:0;padding-left:1rem}.emoji{font-style:normal}.katex-html{display:none}\
+    blockquote{border-inline-start:3px solid #ccc;margin-inline-start:0;padding-inline-start:1rem}\
+    .emoji{font-style:normal}.katex-html{display:none}\
     @media (prefers-color-scheme:dark){body{color:#ddd;background:#1b1b1b}a{color:#8ab4f8}td,th,article{border-color:#444}\
     pre,code{background:#2a2a2a}article header{color:#aaa}}";
 
@@ -77,10 +78,10 @@ pub fn message(shown: &ShownMessage<'_>) -> Markup {
     html! {
         article id=(format!("m{}", shown.id)) {
             header {
-                strong { (shown.sender) } " · " time { (time(shown.timestamp)) }
-                @if !shown.place.is_empty() { " · " (shown.place) }
+                strong dir="auto" { (shown.sender) } " · " time { (time(shown.timestamp)) }
+                @if !shown.place.is_empty() { " · " bdi { (shown.place) } }
             }
-            div { (PreEscaped(shown.html)) }
+            div dir="auto" { (PreEscaped(shown.html)) }
         }
     }
 }
@@ -162,10 +163,22 @@ mod tests {
         let shown = ShownMessage { id: 1, sender: "Ada", place: "", timestamp: 0, html: "<p>x</p>" };
         let page = page("title", message(&shown));
         assert!(
-            page.contains("<article id=\"m1\"><header>") && page.contains("<div><p>x</p></div>"),
+            page.contains("<article id=\"m1\"><header>") && page.contains("<div dir=\"auto\"><p>x</p></div>"),
             "{page}"
         );
         assert!(page.contains("article>div{overflow:clip}"), "{page}");
+    }
+
+    /// A name in a right-to-left script would change the order of the digits after it.
+    #[test]
+    fn texts_of_users_have_their_own_direction() {
+        let (sender, place) = ("עדה", "#נמל > סירות");
+        let shown = ShownMessage { id: 1, sender, place, timestamp: 0, html: "<p>שלום!</p>" };
+        let message = message(&shown).into_string();
+        for part in ["<strong dir=\"auto\">עדה", "<bdi>#נמל &gt; סירות</bdi>", "<div dir=\"auto\"><p>שלום!"]
+        {
+            assert!(message.contains(part), "{message}");
+        }
     }
 
     #[test]

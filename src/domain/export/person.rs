@@ -248,7 +248,7 @@ fn table(rows: &[Value]) -> Markup {
         table {
             tr { @for column in &columns { th { (column.replace('_', " ")) } } }
             @for row in rows {
-                tr { @for column in &columns { td { (text_of(&row[column.as_str()])) } } }
+                tr { @for column in &columns { td dir="auto" { (text_of(&row[column.as_str()])) } } }
             }
         }
     }

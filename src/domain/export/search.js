@@ -68,8 +68,12 @@ async function show(ranks) {
     const link = document.createElement("a");
     link.href = address;
     link.textContent = place;
-    header.append(`${sender} · ${time} · `, link);
+    link.dir = "auto";
+    const author = document.createElement("bdi");
+    author.textContent = sender;
+    header.append(author, ` · ${time} · `, link);
     const body = document.createElement("div");
+    body.dir = "auto";
     body.textContent = excerpt;
     article.append(header, body);
     results.append(article);
