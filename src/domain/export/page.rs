@@ -7,14 +7,15 @@ use regex::{Captures, Regex};
 use std::sync::LazyLock;
 
 /// Styles of all pages. Browsers show the MathML of a formula; its other form needs the fonts of the client. Formulas cannot draw
-/// over other messages.
+/// over other messages. A spoiler shows its content under the pointer, and when it has the focus.
 const STYLE: &str = "body{font:16px/1.5 system-ui,sans-serif;max-width:56rem;margin:2rem auto;padding:0 1rem;color:#222;background:#fff}\
     a{color:#1a5fb4}table{display:block;overflow-x:auto;border-collapse:collapse;margin:.5rem 0 2rem}\
     td,th{border:1px solid #ccc;padding:.2rem .5rem;text-align:start;vertical-align:top}td{overflow-wrap:break-word}\
     article{border-top:1px solid #ddd;padding:.5rem 0}article>div{overflow:clip}\
     article header{color:#555;font-size:.9rem}img,video{max-width:100%}pre,code{background:#f4f4f4;overflow-x:auto}\
     blockquote{border-inline-start:3px solid #ccc;margin-inline-start:0;padding-inline-start:1rem}\
-    .emoji{font-style:normal}.katex-html{display:none}\
+    .emoji{font-style:normal}.katex-html{display:none}.spoiler-block{border:1px dashed;padding:0 .5rem}\
+    .spoiler-block:before{content:'Spoiler';opacity:.7}.spoiler-content:not(:hover,:focus-within)>*{visibility:hidden}\
     @media (prefers-color-scheme:dark){body{color:#ddd;background:#1b1b1b}a{color:#8ab4f8}td,th,article{border-color:#444}\
     pre,code{background:#2a2a2a}article header{color:#aaa}}";
 
@@ -87,8 +88,8 @@ pub fn message(shown: &ShownMessage<'_>) -> Markup {
 }
 
 /// Replaces what only works on the server in a message's HTML: `file` returns the address of an uploaded file or an emoji in
-/// the archive, if it is there. Emoji become characters, media of other sites become links, and links to other places of the
-/// server lead nowhere.
+/// the archive, if it is there. Emoji become characters, media of other sites become links, links to other places of the
+/// server lead nowhere, and spoilers can have the focus.
 pub fn detach(rendered: &str, file: impl Fn(&str) -> Option<String>) -> String {
     // A tag with attributes. Text may have what looks like one of them.
     static TAG: LazyLock<Regex> =
@@ -121,7 +122,11 @@ pub fn detach(rendered: &str, file: impl Fn(&str) -> Option<String>) -> String {
             None => found[0].to_owned(),
         }
     });
-    html.into_owned()
+    // The attribute would hide what the page shows from screen readers.
+    html.replace(
+        r#"<div class="spoiler-content" aria-hidden="true">"#,
+        r#"<div class="spoiler-content" tabindex="0">"#,
+    )
 }
 
 /// The path of an uploaded file, of a thumbnail its file, in an address of this server.
@@ -167,6 +172,15 @@ mod tests {
             "{page}"
         );
         assert!(page.contains("article>div{overflow:clip}"), "{page}");
+    }
+
+    #[test]
+    fn spoilers_are_hidden_until_they_have_the_focus() {
+        let rendered = r#"<div class="spoiler-block"><div class="spoiler-header"><p>The end</p></div><div class="spoiler-content" aria-hidden="true"><p>They live</p></div></div>"#;
+        let detached = detach(rendered, |_| None);
+        assert_eq!(detached, rendered.replace(r#"aria-hidden="true""#, r#"tabindex="0""#));
+        let page = page("title", PreEscaped(detached));
+        assert!(page.contains(".spoiler-content:not(:hover,:focus-within)>*{visibility:hidden}"), "{page}");
     }
 
     /// A name in a right-to-left script would change the order of the digits after it.
