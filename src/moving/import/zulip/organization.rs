@@ -492,8 +492,10 @@ impl Organization {
                 return missing("zerver_defaultstream", "channel", *stream);
             }
         }
-        let of_realm =
-            self.realm.iter().flat_map(|realm| settings::CHANNELS.map(|name| realm.rest.get(name)));
+        let of_realm = self
+            .realm
+            .iter()
+            .flat_map(|realm| settings::CHANNELS.map(|name| settings::column(&realm.rest, name)));
         let of_realm = of_realm.flatten().filter_map(Value::as_u64).filter_map(|id| u32::try_from(id).ok());
         for stream in of_realm {
             if !streams.contains(&stream) {

@@ -16,11 +16,27 @@ pub const CHANNELS: [&str; 4] = [
     "zulip_update_announcements_stream",
 ];
 
+/// Columns of people and of the organization with the names that they had before releases 8.0 and 9.0.
+const EARLIER_NAMES: [(&str, &str); 4] = [
+    ("new_stream_announcements_stream", "notifications_stream"),
+    ("signup_announcements_stream", "signup_notifications_stream"),
+    ("web_escape_navigates_to_home_view", "escape_navigates_to_default_view"),
+    ("web_home_view", "default_view"),
+];
+
+/// The value in a column, also under its earlier name.
+pub fn column<'a>(row: &'a Map<String, Value>, name: &str) -> Option<&'a Value> {
+    row.get(name).or_else(|| {
+        let (_, earlier) = EARLIER_NAMES.iter().find(|(present, _)| *present == name)?;
+        row.get(*earlier)
+    })
+}
+
 /// The settings of a row that differ from the defaults. `unknown` counts values that are not allowed here.
 pub fn of_person(row: &Map<String, Value>, unknown: &mut u64) -> ImportResult<Vec<(&'static str, Value)>> {
     let mut settings = Vec::new();
     for property in table::PROPERTIES {
-        let Some(value) = row.get(property.name) else { continue };
+        let Some(value) = column(row, property.name) else { continue };
         if let Some(value) = checked(property, value, unknown)? {
             settings.push((property.name, value));
         }
@@ -70,7 +86,7 @@ pub fn of_realm(row: &Map<String, Value>, unknown: &mut u64) -> ImportResult<Vec
             ("topics_policy", _) => topics_policy(row),
             ("message_edit_history_visibility_policy", _) => edit_history_policy(row),
             // The archive has the name without the ending.
-            (name, Kind::Channel) => row.get(name.trim_end_matches("_id")).cloned(),
+            (name, Kind::Channel) => column(row, name.trim_end_matches("_id")).cloned(),
             (name, _) => row.get(name).cloned(),
         };
         let Some(value) = value.filter(|_| !is_of_server) else { continue };

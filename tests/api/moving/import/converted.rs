@@ -241,6 +241,37 @@ async fn numbers_of_older_releases_become_permissions() {
 }
 
 #[tokio::test]
+async fn settings_of_older_releases_are_read_under_their_names() {
+    let import = Import::new("zulip");
+    let mut archive = Archive::new();
+    let realm = archive.realm["zerver_realm"][0].as_object_mut().unwrap();
+    for (name, earlier) in [
+        ("new_stream_announcements_stream", "notifications_stream"),
+        ("signup_announcements_stream", "signup_notifications_stream"),
+    ] {
+        realm.remove(name);
+        realm.insert(earlier.to_owned(), json!(5));
+    }
+    let ada = archive.realm["zerver_userprofile"][0].as_object_mut().unwrap();
+    for name in ["web_home_view", "web_escape_navigates_to_home_view"] {
+        ada.remove(name);
+    }
+    ada.insert("default_view".to_owned(), json!("all_messages"));
+    ada.insert("escape_navigates_to_default_view".to_owned(), json!(false));
+    archive.write(&import);
+    import.run(&[]);
+    let server = import.serve().await;
+    let ada = client(&server, "ada@example.com").await;
+    let names = json!(["realm", "user_settings"]).to_string();
+    let state = ada.post("/register", json!({"fetch_event_types": names})).await.ok();
+    assert_eq!(state["realm_new_stream_announcements_stream_id"], 5);
+    assert_eq!(state["realm_signup_announcements_stream_id"], 5);
+    let settings = &state["user_settings"];
+    assert_eq!(settings["web_home_view"], "all_messages");
+    assert_eq!(settings["web_escape_navigates_to_home_view"], false);
+}
+
+#[tokio::test]
 async fn moves_before_release_5_get_the_place_to_which_they_went() {
     let import = Import::new("zulip");
     let mut archive = Archive::new();
