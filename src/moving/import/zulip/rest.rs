@@ -56,6 +56,9 @@ fn insert_patterns(
     report.add("linkifiers", rows.len());
     let mut playgrounds = std::mem::take(&mut organization.playgrounds);
     let all = playgrounds.len();
+    for row in playgrounds.iter_mut().filter(|row| row.url_template.is_empty()) {
+        row.url_template = format!("{}{{code}}", row.url_prefix.replace('{', "%7B").replace('}', "%7D"));
+    }
     // Clients open these addresses.
     playgrounds
         .retain(|row| ["https://", "http://"].iter().any(|scheme| row.url_template.starts_with(scheme)));

@@ -294,6 +294,9 @@ pub struct PlaygroundRow {
     pub pygments_language: String,
     #[serde(default)]
     pub url_template: String,
+    /// The address before the code, before 8.0.
+    #[serde(default)]
+    pub url_prefix: String,
 }
 
 /// `zerver_realmdomain`.

@@ -272,6 +272,24 @@ async fn settings_of_older_releases_are_read_under_their_names() {
 }
 
 #[tokio::test]
+async fn prefixes_of_code_playgrounds_become_templates() {
+    let import = Import::new("zulip");
+    let mut archive = Archive::new();
+    let row = json!({"id": 4, "realm": 1, "name": "Try it", "pygments_language": "Rust",
+        "url_prefix": "https://play.example/{x}?code="});
+    archive.row("zerver_realmplayground", row);
+    archive.write(&import);
+    import.run(&[]);
+    let server = import.serve().await;
+    let ada = client(&server, "ada@example.com").await;
+    let names = json!(["realm_playgrounds"]).to_string();
+    let state = ada.post("/register", json!({"fetch_event_types": names})).await.ok();
+    let expected = json!([{"id": 4, "name": "Try it", "pygments_language": "Rust",
+        "url_template": "https://play.example/%7Bx%7D?code={code}"}]);
+    assert_eq!(state["realm_playgrounds"], expected);
+}
+
+#[tokio::test]
 async fn moves_before_release_5_get_the_place_to_which_they_went() {
     let import = Import::new("zulip");
     let mut archive = Archive::new();
