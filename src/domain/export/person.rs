@@ -165,6 +165,13 @@ const PARTS: &[(&str, &str, &str)] = &[
         "SELECT time AS \"time@\", action, subject, address FROM audit_entry WHERE actor_id = ?1 ORDER BY id",
     ),
     (
+        // Without the authors and their addresses, which are data of others.
+        "Changes to the account by others",
+        "account_changes",
+        "SELECT time AS \"time@\", action, before, after, times FROM audit_entry
+         WHERE subject = 'user' AND subject_id = ?1 AND actor_id IS NOT ?1 ORDER BY id",
+    ),
+    (
         "Single sign-on",
         "identities",
         "SELECT issuer, subject, date_created AS \"date_created@\" FROM identity WHERE user_id = ?1 ORDER BY issuer",

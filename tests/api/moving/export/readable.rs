@@ -52,8 +52,16 @@ async fn the_data_of_a_person_has_all_parts_and_no_secrets() {
     assert_eq!(data["account"][0]["delivery_email"], json!(ada.email));
     for (part, rows) in data.as_object().unwrap() {
         // Of Ada there is everything but these.
-        let is_empty = ["audit_log", "confirmation", "edits", "emoji", "invitations", "onboarding_steps"]
-            .contains(&part.as_str());
+        let is_empty = [
+            "account_changes",
+            "audit_log",
+            "confirmation",
+            "edits",
+            "emoji",
+            "invitations",
+            "onboarding_steps",
+        ]
+        .contains(&part.as_str());
         assert!(!rows.as_array().unwrap().is_empty() || is_empty, "{part}");
     }
     let messages: Vec<Value> = serde_json::from_str(&found["messages.json"]).unwrap();
@@ -192,6 +200,7 @@ async fn the_data_of_a_person_has_what_they_did() {
     bob.patch(&format!("/messages/{sent}"), json!({"content": "the second text"})).await.ok();
     let emoji = bob.request(Method::POST, "/realm/emoji/oar_lock");
     emoji.multipart((), &[("file", "oar.png", &png(60, 60))]).send().await.ok();
+    owner.patch(&format!("/users/{}", bob.user_id), json!({"role": 300})).await.ok();
     let step = json!({"onboarding_step": "intro_resolve_topic"});
     bob.post("/users/me/onboarding_steps", step).await.ok();
     let folder = tempfile::tempdir().unwrap();
@@ -203,6 +212,9 @@ async fn the_data_of_a_person_has_what_they_did() {
     assert_eq!(data["emoji"], json!([{"name": "oar_lock", "deactivated": false}]));
     assert_eq!(data["onboarding_steps"][0]["onboarding_step"], "intro_resolve_topic");
     assert!(!data["audit_log"].as_array().unwrap().is_empty());
+    let changes = data["account_changes"].as_array().unwrap();
+    let changed = changes.iter().find(|row| row["action"] == "role_changed").unwrap();
+    assert_eq!((changed.get("address"), changed.get("actor_id")), (None, None));
 }
 
 #[tokio::test]
