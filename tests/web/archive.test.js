@@ -11,7 +11,10 @@ const SEARCH = readFileSync(new URL("../../src/domain/export/search.js", import.
 const LONG = "0f1e2d3c4b5a6978".repeat(4);
 
 /** The words of two messages, with the ranks of the messages. */
-const WORDS = { tide: [0], this: [0, 1], water: [1], [LONG.slice(0, 40)]: [1] };
+const WORDS = {
+  tide: [0], this: [0, 1], water: [1], [LONG.slice(0, 40)]: [1],
+  今日: [0], 日は: [0], は港: [0], 港へ: [0], へ: [0], 港に: [1], に: [1],
+};
 
 /** The content of a script of the index. */
 function dataOf(name) {
@@ -66,6 +69,14 @@ it("words may begin with the same letter", async () => {
 it("words that are longer than those of the index are found", async () => {
   assert.equal(await search(LONG), "1 message found.");
   assert.equal(await search(LONG.slice(0, 41).toUpperCase()), "1 message found.");
+});
+
+it("any part of a text without spaces is found", async () => {
+  assert.equal(await search("港"), "2 messages found.");
+  assert.equal(await search("は港へ"), "1 message found.");
+  assert.equal(await search("今日は港へ water"), "0 messages found.");
+  assert.equal(await search("港にwater"), "1 message found.");
+  assert.equal(await search("港は"), "0 messages found.");
 });
 
 it("a part of the index that could not be loaded is requested again by the next search", async () => {

@@ -8,6 +8,7 @@ use crate::domain::messages::record::attribute;
 use crate::domain::messages::topic_sql;
 use crate::domain::realm;
 use crate::domain::rows::channel::StreamRow;
+use crate::domain::search::text::index_text;
 use crate::types::{StreamId, TopicId};
 use maud::{Markup, html};
 use rusqlite::Connection;
@@ -221,7 +222,7 @@ impl Archive<'_> {
 
 /// The search index: scripts, because pages of a folder may load those but no data. Each message has a number, in the order in
 /// which pages are written, and a rank, by time. Files of words have the ranks by word, the file of the order has the numbers by
-/// rank, and files of messages have what results show.
+/// rank, and files of messages have what results show. Of scripts without spaces between words, pairs of characters are words.
 #[derive(Default)]
 struct Index {
     count: usize,
@@ -238,7 +239,7 @@ impl Index {
         self.count += 1;
         self.times.push((timestamp, number));
         let text = format!("{sender} {place} {content}");
-        let words: BTreeSet<String> = text
+        let words: BTreeSet<String> = index_text(&text)
             .split(|character: char| !character.is_alphanumeric())
             .filter(|word| !word.is_empty())
             .map(|word| word.to_lowercase().chars().take(MAX_WORD).collect())

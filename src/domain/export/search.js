@@ -8,6 +8,15 @@ const MAX_RESULTS = 100;
 // The index has the first characters of words that are longer.
 const MAX_WORD = 40;
 
+const WORD = /[\p{Alphabetic}\p{N}]+/gu;
+
+// Characters of scripts without spaces between words, and the parts of a word that have only them, or none.
+const UNSPACED =
+  "\\u0e00-\\u0eff\\u1000-\\u109f\\u1780-\\u17ff\\u3005-\\u3007\\u3040-\\u30ff\\u31f0-\\u31ff\\u3400-\\u4dbf" +
+  "\\u4e00-\\u9fff\\uf900-\\ufaff\\uff66-\\uff9f\\u{20000}-\\u{3134f}";
+const IS_UNSPACED = new RegExp(`^[${UNSPACED}]`, "u");
+const PART = new RegExp(`[${UNSPACED}]+|[^${UNSPACED}]+`, "gu");
+
 // Promises of the scripts of the index by name, and the functions that fulfil them.
 const shards = new Map();
 const waiting = new Map();
@@ -44,8 +53,17 @@ async function find(word) {
   return ranks;
 }
 
+// The words of a text, as the index has them: of scripts without spaces, it has pairs of characters.
+function wordsOf(text) {
+  return (text.match(WORD) ?? []).flatMap((word) => word.match(PART)).flatMap((part) => {
+    const characters = [...part.toLowerCase()];
+    if (!IS_UNSPACED.test(part) || characters.length === 1) return [characters.slice(0, MAX_WORD).join("")];
+    return characters.slice(1).map((character, index) => characters[index] + character);
+  });
+}
+
 async function search(text) {
-  const words = (text.match(/[\p{Alphabetic}\p{N}]+/gu) ?? []).map((word) => [...word.toLowerCase()].slice(0, MAX_WORD).join(""));
+  const words = wordsOf(text);
   if (words.length === 0) return [];
   const sets = await Promise.all(words.map(find));
   // The newest first.

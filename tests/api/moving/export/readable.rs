@@ -307,7 +307,9 @@ async fn a_static_archive_finds_messages_by_time() {
     for name in ["basin", "dock", "quay"] {
         channels.push(server.channel(name, &[&owner]).await);
     }
-    for (place, text) in [(1, "anchor one"), (2, "anchor two"), (0, "anchor three"), (1, "anchor four")] {
+    for (place, text) in
+        [(1, "anchor one"), (2, "anchor two"), (0, "anchor three"), (1, "anchor four"), (1, "今日は港へ")]
+    {
         owner.send(channels[place], "ships", text).await;
         server.clock.advance(60);
     }
@@ -322,6 +324,11 @@ async fn a_static_archive_finds_messages_by_time() {
     let number = |rank: usize| usize::try_from(order[rank].as_u64().unwrap()).unwrap();
     let texts: Vec<&Value> = ranks.into_iter().map(|rank| &messages[number(rank)][4]).collect();
     assert_eq!(texts, ["anchor one", "anchor two", "anchor three", "anchor four"]);
+    // A script without spaces between words is indexed as pairs of characters.
+    for pair in ["今日", "は港", "港へ", "へ"] {
+        let shard = u32::from(pair.chars().next().unwrap()) % 64;
+        assert!(script(&found, &format!("words-{shard}"))[pair].is_array(), "{pair}");
+    }
 }
 
 #[tokio::test]
