@@ -213,8 +213,8 @@ async fn the_data_of_a_person_has_what_they_did() {
     assert_eq!(data["onboarding_steps"][0]["onboarding_step"], "intro_resolve_topic");
     assert!(!data["audit_log"].as_array().unwrap().is_empty());
     let changes = data["account_changes"].as_array().unwrap();
-    let changed = changes.iter().find(|row| row["action"] == "role_changed").unwrap();
-    assert_eq!((changed.get("address"), changed.get("actor_id")), (None, None));
+    let role = changes.iter().find(|row| row["action"] == "role_changed").unwrap();
+    assert_eq!((role.get("address"), role.get("actor_id")), (None, None));
 }
 
 #[tokio::test]
