@@ -7,6 +7,7 @@ use std::sync::Arc;
 use teamchat::api::channels::recently_active;
 use teamchat::domain::groups::system::SystemGroup;
 use teamchat::scheduler;
+use tokio::task::JoinSet;
 
 async fn listed(client: &Client, switches: Value) -> Vec<String> {
     let answer = client.get("/streams", switches).await.ok();
@@ -255,7 +256,8 @@ async fn a_deletion_during_a_look_makes_the_next_look_earlier() {
 
     let blocked = Blocked::new(server.app(), |app| &app.pools.slow_reads).await;
     let app = Arc::clone(server.app());
-    let look = tokio::spawn(async move { recently_active::emit_silent_channels(&app).await.unwrap() });
+    let mut look = JoinSet::new();
+    look.spawn(async move { recently_active::emit_silent_channels(&app).await.unwrap() });
     let begun =
         "SELECT 1 FROM counter WHERE name = 'recently_active_changed' AND value = 9223372036854775807";
     while server.column(begun).await.is_empty() {}
@@ -263,7 +265,7 @@ async fn a_deletion_during_a_look_makes_the_next_look_earlier() {
     let look = async {
         until(|| server.app().writer.metrics().queued.get() > 0).await;
         blocked.end().await;
-        look.await.unwrap()
+        look.join_next().await.unwrap().unwrap()
     };
     let (_, due) = grouped(server.app(), "", 2, async { tokio::join!(delete, look) }).await;
     assert_eq!(due, Some(server.clock.seconds() + 3600));
