@@ -197,7 +197,7 @@ struct Inline {
     kind: InlineKind,
     /// The number of open elements of this kind: `<b><strong>` are two.
     depth: usize,
-    /// Where its text in the current line begins; `None` as long as it has none there.
+    /// The position at which its text in the current line begins; `None` as long as it has none there.
     begin: Option<usize>,
 }
 
@@ -229,7 +229,7 @@ struct Writer {
     inlines: Vec<Inline>,
     /// The number of open blocks with text as it is written, within each other.
     preformatted: usize,
-    /// Where the text of the outermost of them begins.
+    /// The position at which the text of the outermost of them begins.
     code_begin: usize,
 }
 

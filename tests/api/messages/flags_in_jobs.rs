@@ -55,8 +55,8 @@ async fn flags_of_many_messages_change_in_several_jobs() {
     );
 }
 
-// conformance: flag-32
 /// Bob is in more conversations than a job marks as read, and gets another message in the meantime.
+// conformance: flag-32
 #[tokio::test]
 async fn messages_that_come_while_all_are_marked_as_read_stay_unread() {
     let server = server_in_steps(Options::default()).await;
