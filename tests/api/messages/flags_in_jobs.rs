@@ -53,6 +53,7 @@ async fn flags_of_many_messages_change_in_several_jobs() {
         (&answer["processed_count"], &answer["updated_count"], &answer["last_processed_id"]),
         (&json!(250), &json!(250), &json!(ids[249]))
     );
+    queue.expect_kinds(&["update_message_flags/add"; 3]).await;
 }
 
 /// Bob is in more conversations than a job marks as read, and gets another message in the meantime.
@@ -94,4 +95,5 @@ async fn messages_that_come_while_all_are_marked_as_read_stay_unread() {
     // Nothing is left to do.
     bob.post("/mark_all_as_read", json!({})).await.ok();
     assert_eq!(unread(&bob).await, [0; 0]);
+    queue.expect_kinds(&["update_message_flags/add"]).await;
 }
