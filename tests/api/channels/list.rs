@@ -1,13 +1,12 @@
 //! `GET /streams`, `GET /streams/{stream_id}`, `GET /get_stream_id`.
 
 use super::{NO_CHANNEL, channel, channel_with, names, private_channel, seen};
-use crate::harness::{Blocked, Client, TestServer, grouped, until};
+use crate::harness::{Client, TestServer};
 use serde_json::{Value, json};
-use std::sync::Arc;
 use teamchat::api::channels::recently_active;
 use teamchat::domain::groups::system::SystemGroup;
+use teamchat::domain::messages::channel_summary;
 use teamchat::scheduler;
-use tokio::task::JoinSet;
 
 async fn listed(client: &Client, switches: Value) -> Vec<String> {
     let answer = client.get("/streams", switches).await.ok();
@@ -249,26 +248,17 @@ async fn a_deletion_during_a_look_makes_the_next_look_earlier() {
     server.clock.advance(90 * DAY);
     let newest = owner.send(channel, "topic", "hello").await;
     server.clock.advance(90 * DAY - 3600);
-    scheduler::settle(server.app()).await;
-    let due =
-        "UPDATE counter SET value = 0 WHERE name IN ('recently_active_next', 'recently_active_changed')";
-    server.sql(due).await;
+    let (app, now) = (server.app(), server.clock.seconds());
+    scheduler::settle(app).await;
 
-    let blocked = Blocked::new(server.app(), |app| &app.pools.slow_reads).await;
-    let app = Arc::clone(server.app());
-    let mut look = JoinSet::new();
-    look.spawn(async move { recently_active::emit_silent_channels(&app).await.unwrap() });
-    let begun =
-        "SELECT 1 FROM counter WHERE name = 'recently_active_changed' AND value = 9223372036854775807";
-    while server.column(begun).await.is_empty() {}
-    let delete = async { owner.delete(&format!("/messages/{newest}"), ()).await.ok() };
-    let look = async {
-        until(|| server.app().writer.metrics().queued.get() > 0).await;
-        blocked.end().await;
-        look.join_next().await.unwrap().unwrap()
-    };
-    let (_, due) = grouped(server.app(), "", 2, async { tokio::join!(delete, look) }).await;
-    assert_eq!(due, Some(server.clock.seconds() + 3600));
+    app.writer.run(|tx| channel_summary::begin_look(tx)).await.unwrap();
+    let (silent, next) =
+        app.readers.read(|snapshot| channel_summary::silent_channels(snapshot, now)).await.unwrap();
+    assert_eq!((silent.len(), next), (0, now + DAY));
+    owner.delete(&format!("/messages/{newest}"), ()).await.ok();
+    app.writer.run(move |tx| channel_summary::set_looked(tx, now, next)).await.unwrap();
+    let due = app.readers.read(|snapshot| channel_summary::next_look(snapshot)).await.unwrap();
+    assert_eq!(due, Some(now + 3600));
 }
 
 // conformance: channel-70
