@@ -315,9 +315,11 @@ describe("the keys for unread messages", () => {
   it("lead on from conversations that stay unread", async () => {
     await bench.server.person("Pia");
     await bench.server.call("Pia", "PATCH", "/settings", { web_mark_read_on_scroll_policy: 3 });
+    // Her first login gives a notice.
+    const pia = await as("Pia", "#inbox");
     await bench.server.call("Pia", "POST", "/mark_all_as_read");
     for (const name of ["Bob", "Cleo", "Ada"]) await bench.server.direct(name, ["Pia"], `From ${name}`);
-    const pia = await as("Pia", "#inbox");
+    await until(pia, () => [...document.querySelectorAll(".sidebar a[href*='/dm/'] .count")].filter((count) => count.textContent === "1").length === 3);
     for (const name of ["Bob", "Cleo", "Ada", "Bob"]) {
       await pressOn(pia, "body", "p");
       await untilText(pia, ".message-row", `From ${name}`);
