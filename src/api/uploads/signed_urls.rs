@@ -18,6 +18,7 @@ use sha2::Sha256;
 
 /// Validity of a URL in seconds.
 const VALIDITY: i64 = 60;
+
 /// The reply to `GET /user_uploads/{realm_id}/{filename}`.
 #[derive(Serialize)]
 pub struct TemporaryUrl {
