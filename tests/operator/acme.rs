@@ -2,7 +2,7 @@
 //!
 //! `.ci/run` installs the program.
 
-use crate::authority::{Authority, Files, address_of, connect, exchange, request, with};
+use crate::authority::{Authority, DAY, Files, address_of, connect, exchange, request, with};
 use crate::ports::ReservedPort;
 use crate::program::{Serving, command, create_owner};
 use crate::requirements::program_or_skip;
@@ -15,6 +15,7 @@ use std::net::SocketAddr;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::time::SystemTime;
 use tokio_rustls::rustls::RootCertStore;
 use tokio_rustls::rustls::pki_types::CertificateDer;
 use tokio_rustls::rustls::pki_types::pem::PemObject;
@@ -357,6 +358,27 @@ async fn an_acme_server_that_cannot_be_asked_is_named_and_asked_again() {
         serving.stop();
     }
     untrusted.stop();
+}
+
+/// With ACME, there are no files that the operator could replace.
+#[tokio::test]
+async fn a_certificate_that_is_not_renewed_is_warned_of() {
+    let folder = tempfile::tempdir().unwrap();
+    let begin = SystemTime::now() - DAY * 85;
+    let files = Authority::new().issue_from(folder.path(), &[NAME], begin, 90);
+    let stored = folder.path().join("chat.sqlite.acme");
+    std::fs::create_dir(&stored).unwrap();
+    let read = |path| std::fs::read_to_string(path).unwrap();
+    let stored_text = read(files.key) + &read(files.certificate);
+    std::fs::write(stored.join("certificate.pem"), stored_text).unwrap();
+    let closed = ReservedPort::new();
+    let directory = format!("https://{}/dir", closed.address());
+    let flags = ["--listen", "127.0.0.1:0", "--acme", NAME, "--acme-directory", &directory];
+    let serving = Serving::start(folder.path(), &flags);
+    while !serving.log().contains("the certificate expires in 4 days: the log has the reason why") {
+        tokio::task::yield_now().await;
+    }
+    serving.stop();
 }
 
 /// A container has none.

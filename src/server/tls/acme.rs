@@ -52,6 +52,9 @@ const ANSWER_LIMIT: usize = 512 << 10;
 /// The error of an ACME server that does not know the account.
 const NO_ACCOUNT: &str = "urn:ietf:params:acme:error:accountDoesNotExist";
 
+/// The end of the warning of a certificate that ends soon. There are no files that the operator could replace.
+const NOT_RENEWED: &str = "the log has the reason why it was not renewed";
+
 /// A certificate is renewed when this part of its life is left.
 const RENEWED_PART: i64 = 3;
 
@@ -192,6 +195,7 @@ impl Acme {
                     tracing::info!(names = certificate.names.join(", "), end = %certificate.end(), "a certificate was issued");
                     certificates.set(&certificate);
                     current = Some(certificate);
+                    warning = EndWarning::default();
                     (failures, retry) = (0, RETRY);
                 }
                 Err(error) => {
@@ -200,7 +204,7 @@ impl Acme {
                     let error = with_causes(&error);
                     tracing::warn!(%error, "no certificate was issued; the next attempt follows in {again} seconds");
                     if let Some(current) = &current {
-                        warning.check(current, clock.seconds());
+                        warning.check(current, clock.seconds(), NOT_RENEWED);
                     }
                     tokio::select! {
                         () = tokio::time::sleep(wait) => {}

@@ -185,21 +185,22 @@ impl Facts {
     }
 }
 
-/// Warns once a day of a certificate that ends soon.
+/// Warns of a certificate that ends soon: once a day, and when it has ended.
 #[derive(Default)]
 pub struct EndWarning {
-    last: i64,
+    /// When it warned last, in UNIX seconds.
+    last: Option<i64>,
 }
 
 impl EndWarning {
-    /// Warns if it is time to.
-    pub fn check(&mut self, certificate: &Certificate, now: i64) {
-        let left = certificate.not_after - now;
-        let begin = warning_time(certificate.not_before, certificate.not_after);
-        if now < begin || now < self.last + SECONDS_PER_DAY {
+    /// Warns if it is time to. The warning ends with `advice`.
+    pub fn check(&mut self, certificate: &Certificate, now: i64, advice: &str) {
+        let (begin, end) = (certificate.not_before, certificate.not_after);
+        if !self.is_due(begin, end, now) {
             return;
         }
-        self.last = now;
+        self.last = Some(now);
+        let left = end - now;
         let end = certificate.end();
         if left > 0 {
             let left = match left / SECONDS_PER_DAY {
@@ -207,9 +208,40 @@ impl EndWarning {
                 1 => "1 day".to_owned(),
                 days => format!("{days} days"),
             };
-            tracing::warn!(%end, "the certificate expires in {left}: replace it");
+            tracing::warn!(%end, "the certificate expires in {left}: {advice}");
         } else {
             tracing::error!(%end, "the certificate has expired: clients cannot connect");
+        }
+    }
+
+    fn is_due(&self, not_before: i64, not_after: i64, now: i64) -> bool {
+        let is_news = |last: i64| now >= last + SECONDS_PER_DAY || (last < not_after && now >= not_after);
+        now >= warning_time(not_before, not_after) && self.last.is_none_or(is_news)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HOUR: i64 = 60 * 60;
+
+    #[test]
+    fn the_end_of_a_certificate_is_named_each_day_and_when_it_comes() {
+        for (hours, times) in [
+            (90 * 24, [76 * 24, 77 * 24, 78 * 24]),
+            // A warning in its last hours does not delay the one of its end.
+            (24, [18, 24, 48]),
+        ] {
+            let mut warning = EndWarning::default();
+            let mut found = Vec::new();
+            for hour in 0..=times[2] {
+                if warning.is_due(0, hours * HOUR, hour * HOUR) {
+                    warning.last = Some(hour * HOUR);
+                    found.push(hour);
+                }
+            }
+            assert_eq!(found, times, "a certificate for {hours} hours");
         }
     }
 }

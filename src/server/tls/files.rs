@@ -71,7 +71,7 @@ impl Files {
                 }
             }
             let State { current, warning, .. } = &mut *state;
-            warning.check(current, now);
+            warning.check(current, now, "replace it");
         }
     }
 }
