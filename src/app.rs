@@ -186,10 +186,16 @@ impl App {
         self.certificate_end.get().is_some() && self.certificate_end().is_none()
     }
 
+    /// From when on warnings name the certificate, in UNIX seconds; `None` if there is none.
+    pub fn certificate_warned_from(&self) -> Option<i64> {
+        self.certificate_end()?;
+        Some(self.certificate_end.get()?.warned_from.load(Ordering::Relaxed))
+    }
+
     /// The end of a certificate that should have been renewed by a time, in UNIX seconds.
     pub fn certificate_ending(&self, now: i64) -> Option<i64> {
-        let warned_from = self.certificate_end.get()?.warned_from.load(Ordering::Relaxed);
-        self.certificate_end().filter(|_| now >= warned_from)
+        let is_named = self.certificate_warned_from().is_some_and(|from| now >= from);
+        self.certificate_end().filter(|_| is_named)
     }
 
     /// True while the disk is almost full: the remaining space is for deletions.

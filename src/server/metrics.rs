@@ -452,6 +452,10 @@ impl Figures {
             let help = "Expiry of the certificate, in UNIX seconds";
             out.gauge("teamchat_certificate_end_timestamp_seconds", help, positive(end))?;
         }
+        if let Some(from) = app.certificate_warned_from() {
+            let help = "The time from which warnings name the certificate, in UNIX seconds";
+            out.gauge("teamchat_certificate_warning_timestamp_seconds", help, positive(from))?;
+        }
         self.write_mail(out)?;
         self.write_push(out)?;
         let Some(options) = &app.options.backups else { return Ok(()) };

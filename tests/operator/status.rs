@@ -184,6 +184,11 @@ async fn the_end_of_the_certificate_is_shown() {
         let left = value(&metrics(&serving, name).await, name)
             - SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs_f64();
         assert!((left / 86_400.0 - f64::from(days - age)).abs() < 0.1, "{left}");
+        // The alert rule compares it with the time.
+        let name = "teamchat_certificate_warning_timestamp_seconds";
+        let from = value(&metrics(&serving, name).await, name);
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs_f64();
+        assert_eq!(now >= from, warns, "{from}");
         let status = status(folder);
         assert_eq!(
             has_warning(&status, &["The certificate ends at 20", "replace its files"]),
