@@ -15,7 +15,8 @@ use tokio_rustls::rustls::crypto::{
 };
 use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use tokio_rustls::rustls::{
-    self, ClientConfig, ClientConnection, DigitallySignedStruct, SignatureScheme, StreamOwned,
+    self, AlertDescription, ClientConfig, ClientConnection, DigitallySignedStruct, SignatureScheme,
+    StreamOwned,
 };
 use url::{Position, Url};
 
@@ -60,6 +61,9 @@ pub enum FetchError {
     /// The handshake failed, or the certificate was refused.
     #[error("{0}")]
     Tls(#[from] rustls::Error),
+    /// The server refuses the handshake, as this one does while it has no certificate.
+    #[error("it has no certificate yet; its log has the reason")]
+    NoCertificate,
 }
 
 /// Sends a request without a body, and reads the first response. `tls` is for addresses with https.
@@ -191,6 +195,7 @@ fn exchange(stream: &mut (impl Read + Write), request: &str) -> std::io::Result<
 /// The error of TLS that the system's error is about.
 fn unwrap_tls(error: Error) -> FetchError {
     match error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>()) {
+        Some(rustls::Error::AlertReceived(AlertDescription::AccessDenied)) => FetchError::NoCertificate,
         Some(error) => error.clone().into(),
         None => error.into(),
     }

@@ -3,6 +3,7 @@
 //! `.ci/run` installs the program.
 
 use crate::authority::{Authority, DAY, Files, address_of, connect, exchange, request, with};
+use crate::doctor::examine;
 use crate::ports::ReservedPort;
 use crate::program::{Serving, command, create_owner};
 use crate::requirements::program_or_skip;
@@ -358,6 +359,31 @@ async fn an_acme_server_that_cannot_be_asked_is_named_and_asked_again() {
         serving.stop();
     }
     untrusted.stop();
+}
+
+/// The server runs, so the advice is not to start it.
+#[tokio::test]
+async fn commands_say_that_there_is_no_certificate_yet() {
+    let folder = tempfile::tempdir().unwrap();
+    let closed = ReservedPort::new();
+    let directory = format!("https://{}/dir", closed.address());
+    let own = ReservedPort::new();
+    let (listen, url) = (own.address().to_string(), format!("https://{}", own.address()));
+    let acme = ["--acme", NAME, "--acme-directory", &directory, "--public-url", &url, "--web-push", "off"];
+    let serving = Serving::start(folder.path(), &[&["--listen", &listen][..], &acme].concat());
+    let health = command(&["health", "--url", &url]).output().unwrap();
+    let said = String::from_utf8(health.stderr).unwrap();
+    let expected =
+        format!("error: {url} does not answer: it has no certificate yet; its log has the reason\n");
+    assert_eq!((health.status.code(), said), (Some(1), expected));
+    let missing = ["issued no certificate yet", "read the log of the server: the ACME server"];
+    let examined = examine(folder.path(), &acme);
+    examined.expect("warning", "certificate", &missing);
+    let refused = format!("the server at {url} has no certificate yet");
+    examined.expect("problem", "public address", &[&refused, "find the reason in its log"]);
+    serving.stop();
+    let missing = ["issued no certificate yet", "start the server and read its log: the ACME server"];
+    examine(folder.path(), &acme).expect("warning", "certificate", &missing);
 }
 
 /// With ACME, there are no files that the operator could replace.

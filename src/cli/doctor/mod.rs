@@ -38,7 +38,7 @@ impl DoctorCommand {
                 let running = running::find(serve, &mut findings);
                 file::check(serve, &connection, running.as_ref(), &mut findings);
                 machine::check(serve, &connection, running.as_ref(), &mut findings);
-                tls::check(serve, self.ca.as_deref(), &mut findings)?;
+                tls::check(serve, self.ca.as_deref(), running.is_some(), &mut findings)?;
                 oidc::check(serve, &connection, &mut findings)?;
                 drop(connection);
                 public::check(serve, self.ca.as_deref(), running.as_ref(), &mut findings)?;

@@ -105,6 +105,11 @@ fn report_failure(public_url: &str, error: &FetchError, findings: &mut Findings)
             "open its port in the firewall, forward it in the router, and start the proxy; a home router may not forward \
              requests from inside to its own address: test from another network",
         ),
+        FetchError::NoCertificate => findings.problem(
+            CHECK,
+            format!("the server at {public_url} has no certificate yet"),
+            "find the reason in its log",
+        ),
         FetchError::Tls(error) => {
             let (what, remedy) = explain(error);
             findings.problem(CHECK, format!("{public_url}: {what}"), remedy);

@@ -16,7 +16,12 @@ use tokio_rustls::rustls::{CertificateError, Error};
 use url::Url;
 
 /// Checks the certificate that the flags name.
-pub(super) fn check(serve: &Serve, ca: Option<&str>, findings: &mut Findings) -> Result<(), Failure> {
+pub(super) fn check(
+    serve: &Serve,
+    ca: Option<&str>,
+    is_running: bool,
+    findings: &mut Findings,
+) -> Result<(), Failure> {
     let now = Clock::System.seconds();
     let (read, remedy) = match serve.tls.options(&serve.file.db) {
         None => return Ok(()),
@@ -27,11 +32,19 @@ pub(super) fn check(serve: &Serve, ca: Option<&str>, findings: &mut Findings) ->
         Some(TlsOptions::Acme(options)) => {
             let stored = options.stored();
             if !stored.exists() {
-                let remedy = "start the server and read its log: the ACME server must be able to reach port 443 or 80 of the host name";
+                let remedy = if is_running {
+                    "read the log of the server: the ACME server must be able to reach port 443 or 80 of the host name"
+                } else {
+                    "start the server and read its log: the ACME server must be able to reach port 443 or 80 of the host name"
+                };
                 findings.warning("certificate", "the ACME server has issued no certificate yet", remedy);
                 return Ok(());
             }
-            let remedy = "start the server, and find the reason in its log";
+            let remedy = if is_running {
+                "find the reason in the log of the server"
+            } else {
+                "start the server, and find the reason in its log"
+            };
             (Certificate::read(&stored, &stored, now), remedy)
         }
     };
