@@ -69,6 +69,8 @@ pub struct App {
     pub probe: Mutex<Probe>,
     /// When the space of the file and the disk was last measured, in UNIX seconds.
     pub space_measured: AtomicI64,
+    /// True if the last line of the log about it says that the disk is almost full.
+    pub is_full_disk_logged: AtomicBool,
     /// The operator's options.
     pub options: Options,
 }
@@ -198,9 +200,18 @@ impl App {
         self.certificate_end().filter(|_| is_named)
     }
 
-    /// True while the disk is almost full: the remaining space is for deletions.
+    /// True while the disk is almost full: the remaining space is for deletions. The log has a line when this begins, and when it
+    /// ends.
     pub fn refuses_changes(&self) -> bool {
-        self.writer.has_less_space_than(self.disk_reserve())
+        let refuses = self.writer.has_less_space_than(self.disk_reserve());
+        if self.is_full_disk_logged.swap(refuses, Ordering::Relaxed) != refuses {
+            if refuses {
+                tracing::warn!("the disk is almost full: changes are refused until some space is free");
+            } else {
+                tracing::info!("the disk has space again: changes are accepted");
+            }
+        }
+        refuses
     }
 
     /// Refuses changes while the disk is almost full.

@@ -43,7 +43,7 @@ use futures_util::stream::FuturesUnordered;
 use parking_lot::Mutex;
 use std::net::SocketAddr;
 use std::path::Path;
-use std::sync::atomic::AtomicI64;
+use std::sync::atomic::{AtomicBool, AtomicI64};
 use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -178,6 +178,7 @@ impl Engine {
             certificate_end: OnceLock::new(),
             probe: Mutex::default(),
             space_measured: AtomicI64::new(i64::MIN),
+            is_full_disk_logged: AtomicBool::new(false),
             options,
         });
         Ok(Self { app, database, writer_thread })

@@ -5,6 +5,7 @@ use crate::checks::{FILL, change};
 use crate::disk::{Disk, EIO};
 use crate::program::{Person, Server};
 use serde_json::{Value, json};
+use std::fs::File;
 use std::path::Path;
 
 /// The status and the message of `GET /health`.
@@ -132,6 +133,33 @@ fn the_status_says_what_is_refused_for_lack_of_space() {
     }
     disk.fail("free", 0, 1024);
     assert!(!warnings().contains("MiB left"), "{}", warnings());
+}
+
+#[tokio::test]
+async fn the_log_names_the_begin_and_the_end_of_a_full_disk() {
+    let disk = Disk::new();
+    let db = disk.database();
+    let owner = Person::create(&db, "owner", "owner");
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("log");
+    disk.fail("free", 0, 1024);
+    let server = Server::start_logging(&db, &disk.variables(), File::create(&path).unwrap());
+    let lines = || {
+        let log = std::fs::read_to_string(&path).unwrap();
+        ["changes are refused until", "changes are accepted"].map(|words| log.matches(words).count())
+    };
+    for round in 1..=2 {
+        disk.fail("free", 0, 63);
+        // Ample space of a moment ago still counts.
+        while send(&owner, &server).await != 507 {}
+        assert_eq!(send(&owner, &server).await, 507);
+        assert_eq!(lines(), [round, round - 1]);
+        disk.fail("free", 0, 1024);
+        for _ in 0..2 {
+            assert_eq!(send(&owner, &server).await, 200);
+        }
+        assert_eq!(lines(), [round, round]);
+    }
 }
 
 #[test]

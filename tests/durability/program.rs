@@ -22,12 +22,17 @@ impl Server {
 
     /// Starts with these environment variables.
     pub fn start_with(db: &Path, variables: &[(&str, &Path)]) -> Self {
+        Self::start_logging(db, variables, Stdio::null())
+    }
+
+    /// Likewise, with a log.
+    pub fn start_logging(db: &Path, variables: &[(&str, &Path)], log: impl Into<Stdio>) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_teamchat"))
             .args(["serve", "--listen", "127.0.0.1:0", "--db"])
             .arg(db)
             .envs(variables.iter().copied())
             .stdout(Stdio::piped())
-            .stderr(Stdio::null())
+            .stderr(log)
             .spawn()
             .unwrap();
         let mut output = BufReader::new(child.stdout.take().unwrap());

@@ -31,6 +31,8 @@ const ROWS_PER_STEP: i64 = 50;
 /// Warns of space that runs out, removes old rows, and gives free pages back, from time to time. Nothing is due at a time of
 /// its own: a clock that test servers advance would stop at each.
 pub async fn run_due(app: Arc<App>) -> ApiResult<Option<i64>> {
+    // The log has a line when it changes, also while there are no requests.
+    let _is_full = app.refuses_changes();
     let now = app.clock.seconds();
     if now.abs_diff(app.space_measured.load(Ordering::Relaxed)) < INTERVAL {
         return Ok(None);
