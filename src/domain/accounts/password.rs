@@ -94,7 +94,8 @@ pub fn create_links(tx: &mut Tx<'_>, for_all: bool, by_mail: bool) -> ApiResult<
     Ok(links)
 }
 
-/// The same as [`create_reset`] for a link that goes to the address of the user, which needs no permission.
+/// Creates the secret part of a link as [`create_reset`], but for the address of a user who forgot the password, which needs no
+/// permission.
 pub fn create_reset_by_mail(tx: &Tx<'_>, user: &UserRow) -> ApiResult<(String, i64)> {
     tx.audit(Entry::new(Action::PasswordLinkCreated, user.user_id))?;
     insert_reset(tx, user.user_id, user.user_id)

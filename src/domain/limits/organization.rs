@@ -65,7 +65,8 @@ const MAX_ALERT_WORDS_OF_ALL: usize = 500_000;
 /// group; administrators may add twice as many.
 const MAX_GROUP_MEMBERS: usize = 1_000_000;
 
-/// Maximum number of members of the groups and channels that one person who is not an administrator created.
+/// Maximum number of members of the groups that one person who is not an administrator created, and of the values of permissions
+/// of these groups and of the channels that they created.
 pub const MAX_GROUP_MEMBERS_OF_CREATOR: usize = 100_000;
 
 /// Maximum number of inclusions of groups among these. They are followed to find the groups of a person: for many requests, and of
