@@ -1,6 +1,7 @@
 /** What settings and administration show and do, as pure functions: no server, no browser. */
 
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { describe, it } from "node:test";
 import { callLink } from "../../web/js/lib/text_edits.js";
 import { localeFor } from "../../web/js/lib/words.js";
@@ -14,6 +15,7 @@ import { eventName, shortNameFor, webhookUrl } from "../../web/js/selectors/webh
 import { createDeletions, TIME_TO_UNDO } from "../../web/js/store/deletions.js";
 import { ACTION_TIME } from "../../web/js/views/toasts.js";
 import { createNotices } from "../../web/js/store/notices.js";
+import { FOR_OWNERS, organizationPermissions, organizationSwitches } from "../../web/js/views/organization_tables.js";
 import { channel, storeWith, user } from "./states.js";
 
 describe("a language", () => {
@@ -130,6 +132,18 @@ describe("a permission", () => {
     assert.deepEqual([asMixed(7), asMixed(mixed([2], [7]))], [mixed([], [7]), mixed([2], [7])]);
     assert.deepEqual([mixed([], [7]), mixed([2], [7]), mixed([], [1, 7]), mixed([], [])].map(simplest), [7, mixed([2], [7]), mixed([], [1, 7]), mixed([], [])]);
     assert.deepEqual([1, mixed([2], [7, 99]), mixed([], [])].map((value) => settingText(store, value)), ["Owners", "builders, ?, Bob", "Nobody"]);
+  });
+});
+
+describe("settings of the organization that only owners change", () => {
+  it("are those of the server", () => {
+    const source = (path) => readFileSync(new URL(`../../src/domain/${path}`, import.meta.url), "utf8");
+    const permissions = source("groups/permission.rs").matchAll(/"(\w+)",\s*system\([^"]*\.by_owners\(\)/g);
+    const switches = source("realm/settings.rs").matchAll(/"(\w+)",(?:(?!(?:server|clients|unused)\()[^])*?\.by\(Owner\)/g);
+    const ofServer = [...permissions, ...switches].map(([, name]) => name);
+    const shown = [...organizationPermissions(), ...organizationSwitches(true)].flatMap((one) => (typeof one === "string" ? [] : [one[0]]));
+    assert.ok(ofServer.includes("waiting_period_threshold") && ofServer.includes("can_manage_all_groups"), ofServer.join());
+    assert.deepEqual(FOR_OWNERS, shown.filter((name) => ofServer.includes(name)).toSorted());
   });
 });
 

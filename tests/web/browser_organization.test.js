@@ -140,6 +140,15 @@ describe("the organization", () => {
     const eva = await as("Eva", "#organization/organization-permissions");
     const isDisabled = (label) => onField(eva, label, (control) => control.disabled);
     assert.deepEqual([await isDisabled("Manage all groups"), await isDisabled("Create bots"), await isDisabled("Decide whether a channel has topics")], [true, false, false]);
+    assert.deepEqual([await isDisabled("Invite by email"), await isDisabled("Create invitation links")], [true, true]);
+    await go(eva, "#organization/organization-settings");
+    assert.deepEqual([await isDisabled("Waiting period for new members"), await isDisabled("Default language of code blocks")], [true, false]);
+    await bench.server.call("Ada", "POST", "/realm/domains", { domain: "example.net", allow_subdomains: false });
+    await go(eva, "#organization/allowed-domains");
+    await untilText(eva, "dialog .row", "example.net");
+    assert.ok(await isDisabled("Only people with an email address in one of these domains can join"));
+    assert.equal(await countOf(eva, "dialog .panes__body button, dialog .panes__body form"), 0);
+    await bench.server.call("Ada", "DELETE", "/realm/domains/example.net");
   });
 });
 

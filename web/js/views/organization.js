@@ -108,8 +108,10 @@ export function showOrganization(app, parts, onClose) {
 
 /** @param {Record<string, any>} state @param {(params: Record<string, unknown>) => unknown} set @param {boolean} disabled */
 function generalSettings(state, set, disabled) {
-  const days = h("input", { type: "number", min: 0, value: state.realm_waiting_period_threshold ?? 0, disabled });
-  days.onchange = () => void set({ waiting_period_threshold: Number(days.value) });
+  const threshold = state.realm_waiting_period_threshold ?? 0;
+  const days = h("input", { type: "number", min: 0, required: true, value: threshold, disabled: !state.is_owner });
+  // An empty field is no period of 0 days.
+  days.onchange = () => days.reportValidity() && void set({ waiting_period_threshold: Number(days.value) });
   const language = h("input", { type: "text", value: state.realm_default_code_block_language ?? "", placeholder: "python", disabled });
   language.onchange = () => void set({ default_code_block_language: language.value.trim() });
   const sendsMail = state.settings_send_digest_emails === true;

@@ -100,20 +100,20 @@ export function videoCalls({ store }, set) {
   });
 }
 
-/** Domains of the email addresses with which people may join. @param {App} app @param {Change} set @returns {Child[]} */
+/** Domains of the email addresses with which people may join, which owners change. @param {App} app @param {Change} set @returns {Child[]} */
 export function allowedDomains({ store, session }, set) {
   const input = h("input", { type: "text", required: true, placeholder: "example.com", "aria-label": t("Domain") });
   let withSubdomains = false;
   const add = async () => {
     if (await session.attempt(api.addDomain({ domain: input.value.trim(), allow_subdomains: withSubdomains }))) input.value = "";
   };
-  const isAdmin = Boolean(store.state.is_admin);
+  const isOwner = Boolean(store.state.is_owner);
   return [
     live(() => {
       store.on("realm");
       const isOn = Boolean(store.state.realm_emails_restricted_to_domains);
       const change = (/** @type {boolean} */ is) => set({ emails_restricted_to_domains: is });
-      return checkbox(t("Only people with an email address in one of these domains can join"), isOn, change, { disabled: !isAdmin });
+      return checkbox(t("Only people with an email address in one of these domains can join"), isOn, change, { disabled: !isOwner });
     }),
     live(() => {
       store.on("realm");
@@ -122,13 +122,13 @@ export function allowedDomains({ store, session }, set) {
           row(
             domain,
             isWide ? t("and its subdomains") : null,
-            isAdmin &&
+            isOwner &&
               button(
                 isWide ? t("Without subdomains") : t("With subdomains"),
                 () => session.attempt(api.updateDomain(domain, !isWide)),
                 "small",
               ),
-            isAdmin &&
+            isOwner &&
               button(t("Remove"), () => session.attempt(api.removeDomain(domain)), "small", {
                 "aria-label": t("Remove {name}", { name: domain }),
               }),
@@ -137,7 +137,7 @@ export function allowedDomains({ store, session }, set) {
         t("There are no domains."),
       );
     }),
-    isAdmin &&
+    isOwner &&
       lineForm(
         add,
         h("div", { class: "grow" }, input),

@@ -9,8 +9,15 @@ import { t } from "../lib/words.js";
 
 /** A permission with its name in the interface, or a heading. @typedef {[string, string] | string} Permission */
 
-/** Permissions that only owners change. */
-export const FOR_OWNERS = ["can_create_groups", "can_manage_all_groups", "disallow_disposable_email_addresses", "invite_required"];
+/** Permissions and switches that only owners change. */
+export const FOR_OWNERS = [
+  "can_create_groups",
+  "can_invite_users_group",
+  "can_manage_all_groups",
+  "create_multiuse_invite_group",
+  "disallow_disposable_email_addresses",
+  "invite_required",
+];
 
 /** @type {() => Permission[]} */
 export const organizationPermissions = () => [
