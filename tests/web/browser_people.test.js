@@ -386,6 +386,24 @@ describe("profile fields", () => {
     await untilText(bob, "dialog label", "Forge (please fill in)");
   });
 
+  it("that people cannot change are fixed for them, also a list of people, and not for administrators", async () => {
+    const fixed = { field_type: 6, editable_by_user: false, hint: "Set by the office" };
+    const { id } = await bench.server.call("Ada", "POST", "/realm/profile_fields", { name: "Mentors", ...fixed });
+    const { id: badge } = await bench.server.call("Ada", "POST", "/realm/profile_fields", { name: "Badge", field_type: 1, editable_by_user: false });
+    await bench.server.call("Ada", "PATCH", `/users/${idOf("Bob")}`, { profile_data: [{ id, value: [idOf("Cleo")] }] });
+    const bob = await as("Bob", "#settings/profile");
+    await untilText(bob, "dialog .pill", "Cleo");
+    await untilText(bob, "dialog .field__hint", "Set by the office");
+    assert.deepEqual([await onElement(bob, "dialog [aria-label=Mentors]", (input) => input.disabled), await countOf(bob, "dialog .pill button")], [true, 0]);
+    assert.equal(await onField(bob, "Badge", (input) => input.disabled), true);
+    const ada = await as("Ada", "#settings/profile");
+    await untilEqual(ada, "dialog [aria-label=Mentors]", (input) => input.disabled, false);
+    await fillIn(ada, "Badge", "7");
+    await ada.keyboard.press("Tab");
+    await untilToast(ada, "Saved.");
+    for (const field of [id, badge]) await bench.server.call("Ada", "DELETE", `/realm/profile_fields/${field}`);
+  });
+
   it("show texts as messages do", async () => {
     const { id } = await bench.server.call("Ada", "POST", "/realm/profile_fields", { name: "Motto", field_type: 2 });
     await bench.server.call("Bob", "PATCH", "/users/me/profile_data", { data: [{ id, value: "So $$x^2$$ :tada: [out](https://example.com/)" }] });

@@ -43,12 +43,13 @@ function combobox(label, props) {
 
 /** A field for several items: chosen ones as removable pills, others by a search.
  * @template T
- * @param {{ label: string, placeholder: string, chosen: number[], onChange?: (ids: number[]) => void, find: (query: string, chosen: number[]) => T[],
- *   idOf?: (item: T) => number, expand?: (item: T) => Promise<number[]>, nameOf: (id: number) => string, render: (item: T) => Child[] }} how
+ * @param {{ label: string, placeholder: string, chosen: number[], disabled?: boolean, onChange?: (ids: number[]) => void,
+ *   find: (query: string, chosen: number[]) => T[], idOf?: (item: T) => number, expand?: (item: T) => Promise<number[]>,
+ *   nameOf: (id: number) => string, render: (item: T) => Child[] }} how
  *   `expand`: for items that mean several ids, such as the people of a group; or else `idOf`. */
-export function pillPicker({ label, placeholder, chosen, onChange = () => {}, find, idOf, expand, nameOf, render }) {
+export function pillPicker({ label, placeholder, chosen, disabled = false, onChange = () => {}, find, idOf, expand, nameOf, render }) {
   let ids = [...chosen];
-  const { input, list } = combobox(label, {});
+  const { input, list } = combobox(label, { disabled });
   const pills = h("span", { class: "pills" });
   const element = h("div", { class: "picker" }, pills, input, list);
   const choices = createChoices(input, list, { render, choose });
@@ -68,10 +69,11 @@ export function pillPicker({ label, placeholder, chosen, onChange = () => {}, fi
           change(ids.filter((other) => other !== id));
           input.focus();
         };
-        return h("span", { class: "pill" }, nameOf(id), iconButton("close", t("Remove {name}", { name: nameOf(id) }), { onclick }));
+        const remove = !disabled && iconButton("close", t("Remove {name}", { name: nameOf(id) }), { onclick });
+        return h("span", { class: "pill" }, nameOf(id), remove);
       }),
     );
-    input.placeholder = ids.length === 0 ? placeholder : "";
+    input.placeholder = ids.length === 0 && !disabled ? placeholder : "";
   }
 
   function show() {
@@ -109,7 +111,7 @@ export function pillPicker({ label, placeholder, chosen, onChange = () => {}, fi
   return { element, input, ids: () => ids, clear: () => change([]) };
 }
 
-/** @param {App} app @param {{ label: string, chosen: number[], onChange?: (ids: number[]) => void }} options */
+/** @param {App} app @param {{ label: string, chosen: number[], disabled?: boolean, onChange?: (ids: number[]) => void }} options */
 export const userPicker = ({ store }, options) =>
   pillPicker({
     ...options,

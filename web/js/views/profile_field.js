@@ -27,8 +27,9 @@ export function profileField(app, definition, current, save, { disabled = false 
   if (type === KINDS.people)
     return live(() => {
       failures.value;
-      const people = userPicker(app, { label, chosen: asList(parseJson(value.value)), onChange: save });
-      return h("div", { class: "field" }, h("span", { class: "field__label" }, label), people.element);
+      const people = userPicker(app, { label, chosen: asList(parseJson(value.value)), disabled, onChange: save });
+      const words = hint && h("p", { class: "field__hint" }, hint);
+      return h("div", { class: "field" }, h("span", { class: "field__label" }, label), people.element, words);
     });
   if (type === KINDS.choice) {
     const options = choicesInOrder(definition).map(([key, { text }]) => /** @type {[string, string]} */ ([key, text]));

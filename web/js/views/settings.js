@@ -6,6 +6,7 @@
 import { updateSettings } from "../api/endpoints.js";
 import * as api from "../api/endpoints_on_demand.js";
 import { h } from "../lib/dom.js";
+import { distinct } from "../lib/signal.js";
 import { t } from "../lib/words.js";
 import { askPermission, permission } from "../platform/notifications.js";
 import { playSound } from "../platform/sound.js";
@@ -88,6 +89,7 @@ export function showSettings(app, parts, onClose) {
 /** @param {App} app @returns {import("../lib/dom.js").Child[]} */
 function profile(app) {
   const { store, session } = app;
+  const isAdmin = distinct(() => (store.on("users"), Boolean(store.state.is_admin)));
   const name = h("input", { type: "text", value: store.self.full_name, maxlength: 100, autocomplete: "name" });
   followChanges(() => store.on("users"), [[name, () => store.self.full_name]]);
   const picture = pictureInput(session, "/users/me/avatar");
@@ -117,17 +119,17 @@ function profile(app) {
     }),
     live(() => {
       store.on("realm");
-      return (store.state.custom_profile_fields ?? []).map((definition) => ownField(app, definition));
+      return (store.state.custom_profile_fields ?? []).map((definition) => ownField(app, definition, isAdmin.value));
     }),
   ];
 }
 
-/** @param {App} app @param {import("../../types/api.js").ProfileField} definition */
-function ownField(app, definition) {
+/** @param {App} app @param {import("../../types/api.js").ProfileField} definition @param {boolean} isAdmin */
+function ownField(app, definition, isAdmin) {
   const { store, session } = app;
   const current = () => store.self.profile_data?.[definition.id]?.value ?? "";
   const save = (/** @type {unknown} */ next) => void saving(session, api.updateProfileData([{ id: definition.id, value: next }]));
-  return profileField(app, definition, current, save, { disabled: definition.editable_by_user === false });
+  return profileField(app, definition, current, save, { disabled: definition.editable_by_user === false && !isAdmin });
 }
 
 /** Whether this browser shows notifications, and what can be done if not. @param {App} app */
