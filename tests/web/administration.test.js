@@ -9,7 +9,7 @@ import { memberChoices } from "../../web/js/selectors/choices.js";
 import { asMixed, groupRights, groupsFor, mayMix, settingText, simplest } from "../../web/js/selectors/group_settings.js";
 import { accountUrl, choicesInOrder } from "../../web/js/selectors/profile_fields.js";
 import { retentionChoices } from "../../web/js/selectors/retention.js";
-import { mayResetPassword } from "../../web/js/selectors/roles.js";
+import { mayChangeOwn, mayResetPassword } from "../../web/js/selectors/roles.js";
 import { zoneAction } from "../../web/js/selectors/time_zone.js";
 import { eventName, shortNameFor, webhookUrl } from "../../web/js/selectors/webhooks.js";
 import { createDeletions, TIME_TO_UNDO } from "../../web/js/store/deletions.js";
@@ -158,6 +158,16 @@ describe("how long messages are kept", () => {
     assert.deepEqual(choices(-1, false), ["unlimited", ...common, "other"]);
     assert.deepEqual(choices(365, false), ["365", ...common, "other"]);
     assert.deepEqual(choices(7, true), ["7", "realm_default", ...common, 7, "other"]);
+  });
+});
+
+describe("the own name, picture and email", () => {
+  it("are changed by administrators only, where the organization wants that", () => {
+    const store = storeWith({ is_admin: false, realm_name_changes_disabled: true, realm_avatar_changes_disabled: false });
+    const may = () => ["name", "avatar", "email"].map((part) => mayChangeOwn(store, part));
+    assert.deepEqual(may(), [false, true, true]);
+    store.state.is_admin = true;
+    assert.deepEqual(may(), [true, true, true]);
   });
 });
 

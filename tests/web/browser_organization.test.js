@@ -3,7 +3,7 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { choose, clickButton, clickText, clickToast, countOf, enter, eventually, fillIn, intercept, onElement, onElements, onField, setUp, until, untilEqual, untilText, untilToast } from "./harness.js";
+import { choose, clickButton, clickText, clickToast, countOf, enter, eventually, fillIn, intercept, onElement, onElements, onField, setUp, until, untilAllEqual, untilEqual, untilText, untilToast } from "./harness.js";
 
 const bench = setUp();
 const { as, at, go } = bench;
@@ -168,6 +168,21 @@ describe("forms that are open", () => {
     await untilEqual(gil, "dialog .panes__body", (body) => body.innerText.includes("New field"), false);
     await bench.server.call("Ada", "PATCH", `/users/${id}`, { role: 200 });
     await untilText(gil, "dialog .panes__body", "New field");
+  });
+
+  it("offer the own name and picture as long as the organization lets people change them", async () => {
+    await bench.server.person("Hal");
+    const hal = await as("Hal", "#settings/profile");
+    const allow = (is) => bench.server.call("Ada", "PATCH", "/realm", { name_changes_disabled: !is, avatar_changes_disabled: !is });
+    const untilOffered = async (is) => {
+      await eventually(async () => assert.equal(await onField(hal, "Name", (name) => name.disabled), !is));
+      await untilAllEqual(hal, "dialog button", (buttons) => ["Save name", "Change picture"].map((text) => buttons.some((one) => one.textContent === text && one.checkVisibility())), [is, is]);
+      await untilAllEqual(hal, "dialog .field__hint", (hints) => hints.some((one) => one.textContent === "Only administrators can change names." && one.checkVisibility()), !is);
+    };
+    for (const is of [true, false, true]) {
+      await allow(is);
+      await untilOffered(is);
+    }
   });
 
   it("follow the list of profile fields, and the status of the person", async () => {

@@ -4,6 +4,7 @@
  */
 
 import { t } from "../lib/words.js";
+import { membersOf } from "../store/lists.js";
 import { GUEST } from "../store/users.js";
 
 /** @typedef {import("../../types/api.js").User} User */
@@ -16,6 +17,10 @@ export const roleNames = () => ({
   400: t("Member"),
   [GUEST]: t("Guest"),
 });
+
+/** Whether the user may change the own name, picture or email. The organization can leave them to administrators.
+ * @param {import("../store/store.js").Store} store @param {"name" | "avatar" | "email"} part */
+export const mayChangeOwn = ({ state }, part) => Boolean(state.is_admin) || membersOf(state)[`realm_${part}_changes_disabled`] !== true;
 
 /** Whether the user may create a link with which another person sets a new password. @param {import("../store/store.js").Store} store @param {User} user */
 export const mayResetPassword = (store, user) =>

@@ -9,6 +9,7 @@ import { h } from "../lib/dom.js";
 import { distinct, signal } from "../lib/signal.js";
 import { fullTime } from "../lib/time.js";
 import { sentence, t } from "../lib/words.js";
+import { mayChangeOwn } from "../selectors/roles.js";
 import { field, followChanges, form, row, rows, submitButton } from "./form_parts.js";
 import { button } from "./parts.js";
 import { confirm, showDialog } from "./popover.js";
@@ -22,7 +23,7 @@ export function account({ store, session }) {
   // The section is drawn again when this has changed.
   const mayChangeEmail = distinct(() => {
     store.on("users", "realm");
-    return Boolean(store.state.is_admin) || store.state.realm_email_changes_disabled !== true;
+    return mayChangeOwn(store, "email");
   }).value;
   const email = h("input", {
     type: "email",

@@ -6,10 +6,11 @@
 import { updateSettings } from "../api/endpoints.js";
 import * as api from "../api/endpoints_on_demand.js";
 import { h } from "../lib/dom.js";
-import { distinct } from "../lib/signal.js";
+import { distinct, effect } from "../lib/signal.js";
 import { t } from "../lib/words.js";
 import { askPermission, permission } from "../platform/notifications.js";
 import { playSound } from "../platform/sound.js";
+import { mayChangeOwn } from "../selectors/roles.js";
 import { failures } from "../store/notices.js";
 import { account, closeAccount, devices } from "./account.js";
 import { showBots } from "./bots.js";
@@ -91,23 +92,31 @@ function profile(app) {
   const { store, session } = app;
   const isAdmin = distinct(() => (store.on("users"), Boolean(store.state.is_admin)));
   const name = h("input", { type: "text", value: store.self.full_name, maxlength: 100, autocomplete: "name" });
+  const saveLine = submitButton(t("Save name"));
+  const fixed = h("p", { class: "field__hint" }, t("Only administrators can change names."));
   followChanges(() => store.on("users"), [[name, () => store.self.full_name]]);
+  effect(() => {
+    store.on("users", "realm");
+    fixed.hidden = mayChangeOwn(store, "name");
+    name.disabled = saveLine.hidden = !fixed.hidden;
+  });
   const picture = pictureInput(session, "/users/me/avatar");
   const buttons = live(() => {
-    store.on("users");
+    store.on("users", "realm");
+    const isFixed = !mayChangeOwn(store, "avatar");
     return h(
       "div",
       { class: "profile" },
       avatar(store.self, 80),
-      button(t("Change picture"), () => picture.click()),
-      store.state.avatar_source === "U" && button(t("Remove picture"), () => session.attempt(api.deleteAvatar())),
+      !isFixed && button(t("Change picture"), () => picture.click()),
+      !isFixed && store.state.avatar_source === "U" && button(t("Remove picture"), () => session.attempt(api.deleteAvatar())),
       button(t("Set status"), () => showStatusDialog(app)),
     );
   });
   return [
     buttons,
     picture,
-    form(() => saving(session, updateSettings({ full_name: name.value.trim() })), field(t("Name"), name), submitButton(t("Save name"))),
+    form(() => saving(session, updateSettings({ full_name: name.value.trim() })), field(t("Name"), name), fixed, saveLine),
     live(() => {
       store.on("settings");
       failures.value;
