@@ -201,6 +201,15 @@ describe("permissions", () => {
   });
 });
 
+describe("the name and the description of a group", () => {
+  it("are saved also if nothing has changed", async () => {
+    const { group_id: id } = await bench.server.call("Ada", "POST", "/user_groups/create", { name: "bakers", description: "They bake", members: [] });
+    const ada = await as("Ada", `#groups/${id}/bakers/general`);
+    await clickText(ada, "dialog button[type=submit]", "Save");
+    await untilToast(ada, "Saved.");
+  });
+});
+
 describe("people who are chosen for a group", () => {
   it("stay chosen if they cannot be added", async () => {
     const { group_id: id } = await bench.server.call("Ada", "POST", "/user_groups/create", { name: "readers", description: "", members: [] });

@@ -96,7 +96,8 @@ function nameForm({ store, session }, group, { current, rights }) {
       ...(name.value.trim() !== current().name ? { name: name.value.trim() } : {}),
       ...(description.value !== current().description ? { description: description.value } : {}),
     };
-    return saving(session, api.updateGroup(group.id, params));
+    // The server refuses a request without a change.
+    return saving(session, Object.keys(params).length > 0 ? api.updateGroup(group.id, params) : Promise.resolve());
   };
   return form(save, field(t("Name"), name), field(t("Description"), description), saveLine);
 }
