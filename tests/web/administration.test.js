@@ -9,7 +9,7 @@ import { memberChoices } from "../../web/js/selectors/choices.js";
 import { asMixed, groupRights, groupsFor, mayMix, settingText, simplest } from "../../web/js/selectors/group_settings.js";
 import { accountUrl, choicesInOrder } from "../../web/js/selectors/profile_fields.js";
 import { retentionChoices } from "../../web/js/selectors/retention.js";
-import { mayChangeOwn, mayResetPassword } from "../../web/js/selectors/roles.js";
+import { mayChangeOwn, mayDeactivate, mayResetPassword, rolesFor, rolesOfInvited } from "../../web/js/selectors/roles.js";
 import { zoneAction } from "../../web/js/selectors/time_zone.js";
 import { eventName, shortNameFor, webhookUrl } from "../../web/js/selectors/webhooks.js";
 import { createDeletions, TIME_TO_UNDO } from "../../web/js/store/deletions.js";
@@ -158,6 +158,27 @@ describe("how long messages are kept", () => {
     assert.deepEqual(choices(-1, false), ["unlimited", ...common, "other"]);
     assert.deepEqual(choices(365, false), ["365", ...common, "other"]);
     assert.deepEqual(choices(7, true), ["7", "realm_default", ...common, 7, "other"]);
+  });
+});
+
+describe("roles", () => {
+  const asRole = (role) => storeWith({ is_owner: role <= 100, is_admin: role <= 200, is_moderator: role <= 300 });
+  const numbers = (roles) => roles.map(([role]) => Number(role));
+
+  it("of invited people are those that the server takes", () => {
+    assert.deepEqual([100, 200, 300, 400].map((role) => numbers(rolesOfInvited(asRole(role)))), [[100, 200, 300, 400, 600], [200, 300, 400, 600], [400, 600], [400, 600]]);
+  });
+
+  it("of people and bots are chosen among those that the server takes", () => {
+    const chosen = (role, present, more) => numbers(rolesFor(asRole(role), user(5, "Eve", { role: present, ...more })));
+    assert.deepEqual([chosen(100, 400), chosen(200, 400)], [[100, 200, 300, 400, 600], [200, 300, 400, 600]]);
+    assert.deepEqual([chosen(100, 100), chosen(200, 100)], [[100, 200, 300, 400, 600], [100]]);
+    assert.deepEqual([chosen(100, 600), chosen(100, 400, { is_bot: true })], [[300, 400, 600], [400, 600]]);
+  });
+
+  it("decide who deactivates accounts: only owners those of owners", () => {
+    const may = (role, id, present) => mayDeactivate(asRole(role), user(id, "Eve", { role: present }));
+    assert.deepEqual([may(100, 5, 100), may(200, 5, 100), may(200, 5, 200), may(200, 1, 200), may(300, 5, 400)], [true, false, true, false, false]);
   });
 });
 

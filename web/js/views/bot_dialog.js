@@ -7,7 +7,8 @@ import * as api from "../api/endpoints_on_demand.js";
 import { upload } from "../api/upload.js";
 import { h } from "../lib/dom.js";
 import { t } from "../lib/words.js";
-import { roleNames } from "../selectors/roles.js";
+import { rolesFor } from "../selectors/roles.js";
+import { userOf } from "../store/users.js";
 import { field, form, submitButton } from "./form_parts.js";
 import { avatar, button, select } from "./parts.js";
 import { pickerField, userChooser } from "./pickers.js";
@@ -66,7 +67,7 @@ export function editBot(app, shown) {
   const ownerId = user?.bot_owner_id ?? record?.owner_id ?? null;
   const isFull = ownerId === store.selfId || isAdmin;
   const name = h("input", { type: "text", required: true, maxlength: 100, value: shown.full_name });
-  const role = select(Object.entries(roleNames()), user?.role ?? 400);
+  const role = select(rolesFor(store, userOf(store, id)), user?.role ?? 400);
   const owner = userChooser(app, { label: t("Owner"), chosen: ownerId });
   const service = record?.services?.[0];
   const isOutgoing = record?.bot_type === OUTGOING;

@@ -7,7 +7,7 @@ import { createInviteLink, inviteByEmail, listInvites, resendInvite, revokeInvit
 import { fill, h, iconButton } from "../lib/dom.js";
 import { fullTime } from "../lib/time.js";
 import { t } from "../lib/words.js";
-import { roleNames } from "../selectors/roles.js";
+import { roleNames, rolesOfInvited } from "../selectors/roles.js";
 import { channelOf } from "../store/channels.js";
 import { may, ownGroups } from "../store/lists.js";
 import { checkbox, field, form, row, rows } from "./form_parts.js";
@@ -37,11 +37,7 @@ const placeOfLinks = ({ store }) =>
 /** The fields for what people get when they join: a role, channels, groups and a greeting. @param {App} app */
 function givenFields(app) {
   const { store } = app;
-  const mine = store.self.role;
-  const role = select(
-    Object.entries(roleNames()).filter(([value]) => Number(value) >= mine || mine === 100),
-    400,
-  );
+  const role = select(rolesOfInvited(store), 400);
   const expires = select(inviteTimes(), 604_800);
   /** @type {number[]} */
   const defaults = store.state.realm_default_streams ?? [];

@@ -8,7 +8,7 @@ import { fill, h, iconButton } from "../lib/dom.js";
 import { effect } from "../lib/signal.js";
 import { debounce } from "../lib/timing.js";
 import { t } from "../lib/words.js";
-import { mayResetPassword, roleNames } from "../selectors/roles.js";
+import { mayDeactivate, mayResetPassword, roleNames, rolesFor } from "../selectors/roles.js";
 import { hasWords, wordsOf } from "../selectors/sidebar_items.js";
 import { deactivateBot, editBot } from "./bot_dialog.js";
 import { live, rowButton, rows, rowWithPicture } from "./form_parts.js";
@@ -91,8 +91,9 @@ function personRow(app, user) {
     if (await confirm(t("Deactivate {name}?", { name }), words, t("Deactivate"), { isDanger: true }))
       await session.attempt(api.deactivateUser(user.user_id));
   };
-  const roles = select(Object.entries(roleNames()), user.role, (role) => void setRole(role), {
-    disabled: !isAdmin,
+  const choices = rolesFor(store, user);
+  const roles = select(choices, user.role, (role) => void setRole(role), {
+    disabled: !isAdmin || choices.length === 1,
     label: t("Role of {name}", { name }),
   });
   const setRole = async (/** @type {string} */ role) => {
@@ -106,15 +107,13 @@ function personRow(app, user) {
     name,
     user.delivery_email ?? "",
     user.is_active === false
-      ? isAdmin && reactivateButton(app, user)
+      ? mayDeactivate(store, user) && reactivateButton(app, user)
       : [
           roles,
           isAdmin && iconButton("edit", t("Edit {name}", { name }), { onclick: () => editPerson(app, user) }),
           mayResetPassword(app.store, user) &&
             iconButton("key", t("New password for {name}", { name }), { onclick: () => void showPasswordLink(app, user) }),
-          isAdmin &&
-            user.user_id !== store.selfId &&
-            iconButton("logout", t("Deactivate {name}", { name }), { onclick: () => void deactivate() }),
+          mayDeactivate(store, user) && iconButton("logout", t("Deactivate {name}", { name }), { onclick: () => void deactivate() }),
         ],
   );
 }
