@@ -364,6 +364,18 @@ describe("channels", () => {
     }
   });
 
+  it("have settings of one's own only while one is subscribed", async () => {
+    const id = await bench.server.channel("attic", ["Ada"]);
+    const bob = await as("Bob", `#channels/${id}/attic/personal`);
+    const untilOffered = (is) => eventually(async () => assert.deepEqual(await onElements(bob, "dialog .field :is(select, input), dialog .checkbox input", (all) => [...new Set(all.map((one) => one.disabled))]), [!is]));
+    await untilText(bob, "dialog p", "You are not subscribed.");
+    await untilOffered(false);
+    await clickText(bob, "dialog .page__tools button", "Subscribe");
+    await untilOffered(true);
+    await clickText(bob, "dialog .page__tools button", "Unsubscribe");
+    await untilOffered(false);
+  });
+
   it("are not left by mistake if one cannot return alone", async () => {
     await bench.server.call("Bob", "POST", "/users/me/subscriptions", { subscriptions: [{ name: "vault" }], invite_only: true });
     const bob = await as("Bob", "#channels/subscribed");

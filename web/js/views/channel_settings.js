@@ -229,24 +229,26 @@ function personal({ app, id, channel }) {
     app.store.on("realm");
     const set = (/** @type {string} */ name, /** @type {unknown} */ value) =>
       void app.session.attempt(api.updateSubscription(id, name, value));
-    const color = h("input", { type: "color", value: own.color, onchange: () => set("color", color.value) });
+    const disabled = !own.subscribed;
+    const notification = (/** @type {string} */ label, /** @type {string} */ name) =>
+      triState(label, own[name], (value) => set(name, value), disabled);
+    const color = h("input", { type: "color", value: own.color, disabled, onchange: () => set("color", color.value) });
     return [
       !own.subscribed && h("p", { class: "muted" }, t("You are not subscribed.")),
-      checkbox(t("Mute"), own.is_muted, (is) => set("is_muted", is)),
-      checkbox(t("Pin to top"), own.pin_to_top, (is) => set("pin_to_top", is)),
-      triState(t("Desktop notifications"), own.desktop_notifications, (value) => set("desktop_notifications", value)),
-      triState(t("Push notifications"), own.push_notifications, (value) => set("push_notifications", value)),
-      app.store.state.settings_send_digest_emails === true &&
-        triState(t("Email notifications"), own.email_notifications, (value) => set("email_notifications", value)),
-      triState(t("Sounds"), own.audible_notifications, (value) => set("audible_notifications", value)),
-      triState(t("Mentions of everyone"), own.wildcard_mentions_notify, (value) => set("wildcard_mentions_notify", value)),
+      checkbox(t("Mute"), own.is_muted, (is) => set("is_muted", is), { disabled }),
+      checkbox(t("Pin to top"), own.pin_to_top, (is) => set("pin_to_top", is), { disabled }),
+      notification(t("Desktop notifications"), "desktop_notifications"),
+      notification(t("Push notifications"), "push_notifications"),
+      app.store.state.settings_send_digest_emails === true && notification(t("Email notifications"), "email_notifications"),
+      notification(t("Sounds"), "audible_notifications"),
+      notification(t("Mentions of everyone"), "wildcard_mentions_notify"),
       field(t("Colour"), color),
     ];
   });
 }
 
-/** @param {string} label @param {boolean | null | undefined} value @param {(value: boolean | null) => void} change */
-function triState(label, value, change) {
+/** @param {string} label @param {boolean | null | undefined} value @param {(value: boolean | null) => void} change @param {boolean} disabled */
+function triState(label, value, change, disabled) {
   /** @type {[string, string][]} */
   const options = [
     // The interface has no way back to that.
@@ -256,7 +258,7 @@ function triState(label, value, change) {
   ];
   return field(
     label,
-    select(options, String(value ?? null), (text) => change(parseJson(text))),
+    select(options, String(value ?? null), (text) => change(parseJson(text)), { disabled }),
   );
 }
 
