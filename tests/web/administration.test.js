@@ -6,7 +6,7 @@ import { describe, it } from "node:test";
 import { callLink } from "../../web/js/lib/text_edits.js";
 import { localeFor } from "../../web/js/lib/words.js";
 import { memberChoices } from "../../web/js/selectors/choices.js";
-import { asMixed, groupRights, groupsFor, mayMix, settingText, simplest } from "../../web/js/selectors/group_settings.js";
+import { asMixed, groupRights, groupsFor, mayHaveKind, mayMix, settingText, simplest } from "../../web/js/selectors/group_settings.js";
 import { accountUrl, choicesInOrder } from "../../web/js/selectors/profile_fields.js";
 import { retentionChoices } from "../../web/js/selectors/retention.js";
 import { mayChangeOwn, mayDeactivate, mayResetPassword, rolesFor, rolesOfInvited } from "../../web/js/selectors/roles.js";
@@ -144,6 +144,19 @@ describe("settings of the organization that only owners change", () => {
     const shown = [...organizationPermissions(), ...organizationSwitches(true)].flatMap((one) => (typeof one === "string" ? [] : [one[0]]));
     assert.ok(ofServer.includes("waiting_period_threshold") && ofServer.includes("can_manage_all_groups"), ofServer.join());
     assert.deepEqual(FOR_OWNERS, shown.filter((name) => ofServer.includes(name)).toSorted());
+  });
+});
+
+describe("the kinds of channels", () => {
+  it("are those that the user may create", () => {
+    const kinds = (groups, isOpen) => {
+      const given = Object.fromEntries(["public", "private", "web_public"].map((name) => [`realm_can_create_${name}_channel_group`, groups.includes(name) ? 1 : 2]));
+      const store = storeWith({ realm_user_groups: [{ id: 1, name: "all", members: [1], direct_subgroup_ids: [] }], realm_enable_spectator_access: isOpen, ...given });
+      return ["public", "private", "protected", "web-public"].filter((kind) => mayHaveKind(store, kind));
+    };
+    assert.deepEqual(kinds(["public", "private", "web_public"], true), ["public", "private", "protected", "web-public"]);
+    assert.deepEqual(kinds(["public", "private", "web_public"], false), ["public", "private", "protected"]);
+    assert.deepEqual([kinds(["private", "web_public"], true), kinds(["public"], true)], [["private", "protected"], ["public"]]);
   });
 });
 

@@ -292,6 +292,25 @@ describe("what the user may not do", () => {
     }
   });
 
+  it("is offered as soon as it is allowed, and no longer than that: the topics and the kind of a channel", async () => {
+    const una = await bench.server.person("Una");
+    const id = await bench.server.channel("loft", ["Ada", "Una"], { can_administer_channel_group: { direct_members: [una], direct_subgroups: [] } });
+    const page = await as("Una", `#channels/${id}/loft/general`);
+    const { realm_user_groups: groups } = await fetched("Ada", "realm_user_groups");
+    const allow = (setting, name) => bench.server.call("Ada", "PATCH", "/realm", { [setting]: { new: groups.find((one) => one.name === name).id } });
+    const untilFixed = (is) => eventually(async () => assert.deepEqual([await onField(page, "Folder", (list) => list.disabled), await onField(page, "Topics", (list) => list.disabled)], [false, is]));
+    for (const [name, is] of [["role:administrators", true], ["role:members", false]]) {
+      await allow("can_set_topics_policy_group", name);
+      await untilFixed(is);
+    }
+    await go(page, `#channels/${id}/loft/permissions`);
+    const untilKinds = (...kinds) => eventually(async () => assert.deepEqual(await onField(page, "Who can read it", (list) => [...list.options].map(({ value }) => value)), kinds));
+    for (const [name, ...kinds] of [["role:administrators", "public"], ["role:members", "public", "private", "protected"]]) {
+      await allow("can_create_private_channel_group", name);
+      await untilKinds(...kinds);
+    }
+  });
+
   it("is offered as soon as it is allowed, and no longer than that: changing a group", async () => {
     const gus = await bench.server.person("Gus");
     const { group_id: id } = await bench.server.call("Ada", "POST", "/user_groups/create", { name: "gardeners", description: "", members: [] });

@@ -36,6 +36,15 @@ export const mayMix = (store, kind, setting) => !store.state.server_supported_pe
 export const mayAdminister = (store, { can_administer_channel_group: group }) =>
   Boolean(store.state.is_admin) || includesSelf(store, "stream", "can_administer_channel_group", group);
 
+/** True if the user can give a channel this kind of access, such as `private`.
+ * @param {Store} store @param {string} kind Of the channel settings. */
+export function mayHaveKind(store, kind) {
+  if (kind === "private" || kind === "protected") return may(store, "can_create_private_channel_group");
+  const isOpen = store.state.realm_enable_spectator_access === true;
+  const isAllowed = kind === "public" || (isOpen && may(store, "can_create_web_public_channel_group"));
+  return isAllowed && may(store, "can_create_public_channel_group");
+}
+
 /** Whether the user may add people to a channel. @param {Store} store @param {import("../../types/api.js").Channel} channel */
 export const mayAddTo = (store, channel) => mayAdminister(store, channel) || mayIn(store, "can_add_subscribers_group", channel);
 

@@ -10,9 +10,10 @@ import { parseJson } from "../lib/parse.js";
 import { effect, signal } from "../lib/signal.js";
 import { t } from "../lib/words.js";
 import { go } from "../platform/router.js";
-import { mayAddTo, mayAdminister, mayRemoveFrom } from "../selectors/group_settings.js";
+import { mayAddTo, mayAdminister, mayHaveKind, mayRemoveFrom } from "../selectors/group_settings.js";
 import { channelTerms } from "../selectors/narrow.js";
 import { channelOf } from "../store/channels.js";
+import { may } from "../store/lists.js";
 import { userOf } from "../store/users.js";
 import { checkbox, field, followChanges, form, lineForm, live, rows, rowWithPicture, saving, submit, submitButton } from "./form_parts.js";
 import { groupSelect } from "./group_select.js";
@@ -176,10 +177,11 @@ function general({ app, id, channel, mayAdmin, change }) {
       const isDefault = (store.state.realm_default_streams ?? []).includes(id);
       const setDefault = (/** @type {boolean} */ is) => void session.attempt(api.setDefaultChannel(id, is));
       const setPolicy = (/** @type {string} */ value) => void change({ topics_policy: value });
+      const isPolicyFixed = disabled || !may(store, "can_set_topics_policy_group");
       return [
         (folders.length > 0 || !disabled) && field(t("Folder"), select(options, folder_id ?? "null", setFolder, { disabled })),
         Boolean(store.state.is_admin) && !channel().invite_only && checkbox(t("New people are subscribed to it"), isDefault, setDefault),
-        topics_policy !== undefined && field(t("Topics"), select(topicsPolicies(), topics_policy, setPolicy, { disabled })),
+        topics_policy !== undefined && field(t("Topics"), select(topicsPolicies(), topics_policy, setPolicy, { disabled: isPolicyFixed })),
         retentionField(channel().message_retention_days, (days) => void change({ message_retention_days: days }), {
           disabled: !store.state.is_owner,
           isChannel: true,
@@ -267,9 +269,8 @@ function permissions({ app, channel, mayAdmin, change }) {
   return live(() => {
     const own = channel();
     const disabled = !mayAdmin();
-    const kinds = channelKinds().filter(
-      ([key]) => key !== "web-public" || app.store.state.realm_enable_spectator_access || own.is_web_public,
-    );
+    app.store.on("realm");
+    const kinds = channelKinds().filter(([kind]) => kind === kindOf(own) || mayHaveKind(app.store, kind));
     return [
       field(
         t("Who can read it"),
