@@ -7,7 +7,7 @@ import { callLink } from "../../web/js/lib/text_edits.js";
 import { localeFor } from "../../web/js/lib/words.js";
 import { memberChoices } from "../../web/js/selectors/choices.js";
 import { asMixed, groupRights, groupsFor, mayHaveKind, mayMix, settingText, simplest } from "../../web/js/selectors/group_settings.js";
-import { accountUrl, choicesInOrder } from "../../web/js/selectors/profile_fields.js";
+import { accountUrl, choicesInOrder, choicesOf } from "../../web/js/selectors/profile_fields.js";
 import { retentionChoices } from "../../web/js/selectors/retention.js";
 import { mayChangeOwn, mayDeactivate, mayResetPassword, rolesFor, rolesOfInvited } from "../../web/js/selectors/roles.js";
 import { zoneAction } from "../../web/js/selectors/time_zone.js";
@@ -100,6 +100,16 @@ describe("a profile field", () => {
     const field_data = JSON.stringify({ 0: { text: "Soup", order: "2" }, 1: { text: "Salad", order: "1" }, 12: { text: "Cake", order: "10" } });
     assert.deepEqual(choicesInOrder({ field_data }).map(([key, { text }]) => [key, text]), [["1", "Salad"], ["0", "Soup"], ["12", "Cake"]]);
     assert.deepEqual([choicesInOrder({ field_data: "" }), choicesInOrder(null)], [[], []]);
+  });
+
+  it("keeps the keys of choices that are moved, renamed, added to and deleted", () => {
+    const before = { 0: { text: "Red", order: "2" }, 4: { text: "Gren", order: "1" } };
+    const keys = (text) => Object.entries(choicesOf(text, before)).sort(([, a], [, b]) => a.order - b.order).map(([key, choice]) => [key, choice.text]);
+    assert.deepEqual(keys("Red\nGren"), [["0", "Red"], ["4", "Gren"]]);
+    assert.deepEqual(keys(" Green \n\nRed"), [["4", "Green"], ["0", "Red"]]);
+    assert.deepEqual(keys("Gren\nRed\nBlue\nBlue"), [["4", "Gren"], ["0", "Red"], ["5", "Blue"]]);
+    assert.deepEqual(keys("Red\nBlue"), [["0", "Red"], ["5", "Blue"]]);
+    assert.deepEqual([keys("Blue"), keys("Red")], [[["5", "Blue"]], [["0", "Red"]]]);
   });
 
   it("for accounts on another site has their addresses", () => {

@@ -404,6 +404,40 @@ describe("profile fields", () => {
     for (const field of [id, badge]) await bench.server.call("Ada", "DELETE", `/realm/profile_fields/${field}`);
   });
 
+  it("keep what people chose if a choice gets another text, and ask before a choice is deleted", async () => {
+    const field_data = { 0: { text: "Tee", order: "1" }, 1: { text: "Coffee", order: "2" } };
+    const { id } = await bench.server.call("Ada", "POST", "/realm/profile_fields", { name: "Drink", field_type: 3, field_data });
+    await bench.server.call("Bob", "PATCH", "/users/me/profile_data", { data: [{ id, value: "0" }] });
+    const chosen = async () => (await userNamed("Bob")).profile_data[id]?.value;
+    const ada = await as("Ada", "#organization/profile-field-settings");
+    const save = async (text) => {
+      await clickButton(ada, "Edit Drink");
+      await onField(ada, "Choices", (area, value) => { area.value = value; }, text);
+      await submit(ada, "Save");
+    };
+    const untilClosed = () => until(ada, () => document.querySelectorAll("dialog").length === 1);
+    await save("Tea\nCoffee");
+    await untilClosed();
+    assert.equal(await chosen(), "0");
+    await save("Coffee");
+    // The event with the text "Tea" may come later than the reply.
+    await untilText(ada, "dialog h2", "Delete Te");
+    await clickText(ada, "dialog.dialog--small .button--danger", "Delete");
+    await untilClosed();
+    assert.equal(await chosen(), undefined);
+    await bench.server.call("Ada", "DELETE", `/realm/profile_fields/${id}`);
+  });
+
+  it("of accounts on known sites have no hint of one's own", async () => {
+    const ada = await as("Ada", "#organization/profile-field-settings");
+    await clickText(ada, "dialog button", "New field");
+    await onField(ada, "Hint", (input) => input.checkVisibility() || Promise.reject(new Error("there is no hint")));
+    await change(ada, "Kind", 7);
+    assert.deepEqual([await onField(ada, "Name", (input) => input.checkVisibility()), await onField(ada, "Hint", (input) => input.checkVisibility())], [false, false]);
+    await change(ada, "Website", "custom");
+    assert.deepEqual([await onField(ada, "Name", (input) => input.checkVisibility()), await onField(ada, "Hint", (input) => input.checkVisibility())], [true, true]);
+  });
+
   it("show texts as messages do", async () => {
     const { id } = await bench.server.call("Ada", "POST", "/realm/profile_fields", { name: "Motto", field_type: 2 });
     await bench.server.call("Bob", "PATCH", "/users/me/profile_data", { data: [{ id, value: "So $$x^2$$ :tada: [out](https://example.com/)" }] });

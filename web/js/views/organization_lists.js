@@ -9,7 +9,7 @@ import { upload } from "../api/upload.js";
 import { h, iconButton } from "../lib/dom.js";
 import { asObject, parseJson } from "../lib/parse.js";
 import { t } from "../lib/words.js";
-import { choicesInOrder, KINDS } from "../selectors/profile_fields.js";
+import { choicesInOrder, choicesOf, KINDS } from "../selectors/profile_fields.js";
 import { openChannels } from "../store/channels.js";
 import { may } from "../store/lists.js";
 import { failures } from "../store/notices.js";
@@ -38,28 +38,6 @@ const kindNames = () => [
 
 /** The external account of a site that is not in the list. */
 const CUSTOM = "custom";
-
-/** @typedef {Record<string, { text: string, order: string }>} FieldChoices */
-
-/** The data of choices, one a line. Choices that were there keep their keys, which people's values refer to.
- * @param {string} text @param {FieldChoices} before */
-function choicesOf(text, before) {
-  const lines = [
-    ...new Set(
-      text
-        .split("\n")
-        .map((line) => line.trim())
-        .filter(Boolean),
-    ),
-  ];
-  let unused = Math.max(-1, ...Object.keys(before).map(Number)) + 1;
-  return Object.fromEntries(
-    lines.map((line, at) => {
-      const key = Object.keys(before).find((old) => before[old].text === line) ?? String(unused++);
-      return [key, { text: line, order: String(at + 1) }];
-    }),
-  );
-}
 
 /** @param {App} app @returns {Child[]} */
 export function profileFields(app) {
@@ -101,6 +79,8 @@ export function profileFields(app) {
 /** @param {App} app @param {import("../../types/api.js").ProfileField | null} definition Null for a new one. */
 function showFieldDialog({ store, session }, definition) {
   const data = asObject(parseJson(definition?.field_data));
+  /** The field as it is now: others may have changed it. */
+  const current = () => (store.state.custom_profile_fields ?? []).find(({ id }) => id === definition?.id) ?? definition;
   const name = h("input", { type: "text", required: true, maxlength: 40, value: definition?.name ?? "" });
   const hint = h("input", { type: "text", maxlength: 80, value: definition?.hint ?? "" });
   const choices = h("textarea", {
@@ -115,6 +95,7 @@ function showFieldDialog({ store, session }, definition) {
   accounts.push([CUSTOM, t("Another website")]);
   const account = select(accounts, data.subtype ?? accounts[0]?.[0], () => show());
   const nameField = field(t("Name"), name);
+  const hintField = field(t("Hint"), hint);
   const choicesField = field(t("Choices"), choices, t("One per line."));
   const accountField = field(t("Website"), account);
   const pattern = h("input", { type: "text", value: data.url_pattern ?? "", placeholder: "https://example.com/%(username)s" });
@@ -131,7 +112,8 @@ function showFieldDialog({ store, session }, definition) {
     accountField.hidden = kind !== KINDS.account || definition !== null;
     patternField.hidden = !isCustom();
     pattern.required = isCustom();
-    nameField.hidden = kind === KINDS.account && !isCustom();
+    // Accounts of known sites have the names and hints of the server.
+    nameField.hidden = hintField.hidden = kind === KINDS.account && !isCustom();
     name.required = !nameField.hidden;
   };
   show();
@@ -139,12 +121,18 @@ function showFieldDialog({ store, session }, definition) {
     form(
       async () => {
         const kind = Number(type.value);
+        const before = kind === KINDS.choice ? asObject(parseJson(current()?.field_data)) : {};
+        const after = choicesOf(choices.value, before);
+        const gone = Object.keys(before).filter((key) => !(key in after));
+        const names = gone.map((key) => before[key].text).join(", ");
+        const words = t("People who have this choice in their profile lose it.");
+        if (gone.length > 0 && !(await confirm(t("Delete {name}?", { name: names }), words, t("Delete"), { isDanger: true }))) return;
         const params = {
           ...(nameField.hidden ? {} : { name: name.value.trim(), hint: hint.value }),
           ...(kind === KINDS.account
             ? { field_data: { subtype: account.value, ...(isCustom() ? { url_pattern: pattern.value.trim() } : {}) } }
             : {}),
-          ...(kind === KINDS.choice ? { field_data: choicesOf(choices.value, data) } : {}),
+          ...(kind === KINDS.choice ? { field_data: after } : {}),
           display_in_profile_summary: isSummary,
           editable_by_user: isEditable,
           required: isRequired,
@@ -158,7 +146,7 @@ function showFieldDialog({ store, session }, definition) {
       nameField,
       accountField,
       patternField,
-      field(t("Hint"), hint),
+      hintField,
       choicesField,
       checkbox(t("Show it on people's cards"), isSummary, (is) => {
         isSummary = is;
