@@ -107,6 +107,16 @@ describe("channels", () => {
     await eventually(async () => assert.equal((await stored()).message_retention_days, 12));
     await choose(ada, "Messages are kept for", "realm_default");
     await eventually(async () => assert.equal((await stored()).message_retention_days, null));
+    // Where the organization deletes messages, so does its default.
+    await choose(ada, "Messages are kept for", "unlimited");
+    await eventually(async () => assert.equal((await stored()).message_retention_days, -1));
+    await bench.server.call("Ada", "PATCH", "/realm", { message_retention_days: 30 });
+    await ada.reload();
+    await choose(ada, "Messages are kept for", "realm_default");
+    await clickText(ada, "dialog.dialog--small button", "Cancel");
+    await eventually(async () => assert.equal(await onField(ada, "Messages are kept for", (list) => list.value), "unlimited"));
+    assert.equal((await stored()).message_retention_days, -1);
+    await bench.server.call("Ada", "PATCH", "/realm", { message_retention_days: '"unlimited"' });
     await clickText(ada, "dialog button", "Archive channel");
     await clickText(ada, "dialog.dialog--small button", "Archive");
     await until(ada, () => location.hash === "#channels/subscribed");

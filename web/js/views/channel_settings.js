@@ -185,6 +185,7 @@ function general({ app, id, channel, mayAdmin, change }) {
         retentionField(channel().message_retention_days, (days) => void change({ message_retention_days: days }), {
           disabled: !store.state.is_owner,
           isChannel: true,
+          common: store.state.realm_message_retention_days,
         }),
         h(
           "p",

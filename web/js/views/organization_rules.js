@@ -20,8 +20,9 @@ import { ask, confirm } from "./popover.js";
 /** @typedef {(params: Record<string, unknown>) => unknown} Change */
 
 /** How long messages are kept. @param {number | null | undefined} days -1: for ever; null: as the organization says.
- * @param {(days: number | string) => void} change @param {{ disabled: boolean, isChannel?: boolean }} options */
-export function retentionField(days, change, { disabled, isChannel = false }) {
+ * @param {(days: number | string) => void} change
+ * @param {{ disabled: boolean, isChannel?: boolean, common?: number | null }} options `common`: the days of the organization. */
+export function retentionField(days, change, { disabled, isChannel = false, common }) {
   if (days === undefined) return null;
   const { options, value } = retentionChoices(days, isChannel);
   const other = async () => {
@@ -32,8 +33,8 @@ export function retentionField(days, change, { disabled, isChannel = false }) {
   /** @param {number | string} next */
   const sure = async (next) => {
     const words = t("Older messages will soon be deleted permanently.");
-    if (typeof next === "string" || (await confirm(t("Delete old messages?"), words, t("Delete old messages"), { isDanger: true })))
-      change(next);
+    const isKept = next === "unlimited" || (next === "realm_default" && Number(common ?? -1) < 0);
+    if (isKept || (await confirm(t("Delete old messages?"), words, t("Delete old messages"), { isDanger: true }))) change(next);
     else element.value = value;
   };
   const element = select(options, value, (next) => void (next === "other" ? other() : sure(/^\d+$/.test(next) ? Number(next) : next)), {
