@@ -71,6 +71,25 @@ describe("an account", () => {
     assert.equal(members.find(({ full_name: name }) => name === "Dan").is_active, false);
   });
 
+  it("has no password where people do not log in with one", async () => {
+    const bob = await bench.open();
+    // The server has such an organization only after an import.
+    await bob.evaluateOnNewDocument(() => {
+      const { fetch } = window;
+      window.fetch = async (url, options) => {
+        const reply = await fetch(url, options);
+        return url === "/json/register" ? Response.json({ ...(await reply.json()), realm_password_auth_enabled: false }) : reply;
+      };
+    });
+    await enter(bob, bench.server, "Bob");
+    await go(bob, "#settings/account-and-privacy");
+    assert.equal(await onField(bob, "Your password, to change the email", (proof) => proof.required), false);
+    await untilAllEqual(bob, "dialog button", (buttons) => ["Change email", "Change password"].map((text) => buttons.some((one) => one.textContent === text)), [true, false]);
+    await go(bob, "#settings/devices");
+    await untilText(bob, "dialog button", "Log out all other devices");
+    await untilAllEqual(bob, "dialog button", (buttons) => buttons.some((one) => one.textContent === "Create a key for a program"), false);
+  });
+
   it("says what it prefers, and nothing that does nothing", async () => {
     const bob = await as("Bob", "#settings/preferences");
     await change(bob, "Lines", 160);

@@ -32,7 +32,9 @@ export function account({ store, session }) {
     disabled: !mayChangeEmail,
   });
   followChanges(() => store.on("users"), [[email, () => store.self.delivery_email ?? store.state.delivery_email ?? ""]]);
-  const proof = h("input", { type: "password", autocomplete: "current-password", required: true });
+  // Where people log in with providers only, most have no password. The operator decides on that.
+  const hasPasswords = store.state.realm_password_auth_enabled !== false;
+  const proof = h("input", { type: "password", autocomplete: "current-password", required: hasPasswords });
   const old = h("input", { type: "password", autocomplete: "current-password", required: true });
   const next = h("input", {
     type: "password",
@@ -57,14 +59,16 @@ export function account({ store, session }) {
       field(t("Email"), email, mayChangeEmail ? "" : t("Only administrators can change it.")),
       mayChangeEmail && [field(t("Your password, to change the email"), proof), submitButton(t("Change email"))],
     ),
-    h("h3", null, t("Password")),
-    form(
-      () => session.attempt(changePassword()),
-      h("input", { type: "text", autocomplete: "username", value: store.state.delivery_email ?? "", hidden: true }),
-      field(t("Current password"), old),
-      field(t("New password"), next),
-      submitButton(t("Change password")),
-    ),
+    hasPasswords && [
+      h("h3", null, t("Password")),
+      form(
+        () => session.attempt(changePassword()),
+        h("input", { type: "text", autocomplete: "username", value: store.state.delivery_email ?? "", hidden: true }),
+        field(t("Current password"), old),
+        field(t("New password"), next),
+        submitButton(t("Change password")),
+      ),
+    ],
   ];
 }
 
@@ -180,7 +184,8 @@ export function devices(app) {
       h(
         "div",
         { class: "inline" },
-        button(t("Create a key for a program"), () => newKey(app, show)),
+        // It takes the password.
+        store.state.realm_password_auth_enabled !== false && button(t("Create a key for a program"), () => newKey(app, show)),
         button(t("Log out all other devices"), revokeOthers, "danger", { disabled: sessions.length + keys.length < 2 }),
       ),
     ],
