@@ -263,7 +263,9 @@ describe("what the user may not do", () => {
     await go(bob, "#organization/emoji-settings");
     await untilText(bob, "dialog h2", "Emoji");
     await isAdding(bob, false);
+    // The form follows while the section is open.
     await allow("role:members");
+    await isAdding(bob, true);
   });
 
   it("is offered as soon as it is allowed, and no longer than that: taking people out of a channel", async () => {
@@ -284,6 +286,24 @@ describe("what the user may not do", () => {
     await untilRemovable("Ada", "Bob", "Tess");
     await bench.server.call("Ada", "PATCH", `/users/${tess}`, { role: 400 });
     await untilRemovable("Tess");
+  });
+
+  it("is offered as soon as it is allowed, and no longer than that: creating channels and groups", async () => {
+    const { realm_user_groups: groups } = await fetched("Ada", "realm_user_groups");
+    const allow = (name) => {
+      const value = { new: groups.find((one) => one.name === name).id };
+      return bench.server.call("Ada", "PATCH", "/realm", { can_create_public_channel_group: value, can_create_private_channel_group: value, can_create_groups: value });
+    };
+    const bob = await as("Bob", "#channels/all");
+    for (const [view, text] of [["channels/all", "Create a channel"], ["groups/all", "Create a group"]]) {
+      await go(bob, `#${view}`);
+      const untilOffered = (is) => untilAllEqual(bob, "dialog .button--primary", (links, words) => links.some((link) => link.textContent === words && link.checkVisibility()), is, text);
+      await untilOffered(true);
+      for (const [name, is] of [["role:administrators", false], ["role:members", true]]) {
+        await allow(name);
+        await untilOffered(is);
+      }
+    }
   });
 
   it("is offered as soon as it is allowed, and no longer than that: changing a channel", async () => {

@@ -35,18 +35,18 @@ const channelTabs = () => [
 /** @param {App} app @param {string[]} parts @param {() => void} onClose */
 export function showChannels(app, parts, onClose) {
   const { store } = app;
-  const mayCreate = may(store, "can_create_public_channel_group") || may(store, "can_create_private_channel_group");
+  const mayCreate = () => may(store, "can_create_public_channel_group") || may(store, "can_create_private_channel_group");
   const body = h("div");
   /** @param {string[]} parts */
   function draw([first, , section]) {
-    if (first === "new" && mayCreate) createForm(app, body);
+    if (first === "new" && mayCreate()) createForm(app, body);
     else if (store.channels.has(Number(first))) channelSettings(app, body, Number(first), section ?? "general");
     else browse(app, body, first === "available" ? "notsubscribed" : first, mayCreate);
   }
   return showRoutedDialog(t("Channels"), body, "dialog--full", draw, parts, onClose);
 }
 
-/** @param {App} app @param {HTMLElement} body @param {string} wantedTab @param {boolean} mayCreate */
+/** @param {App} app @param {HTMLElement} body @param {string} wantedTab @param {() => boolean} mayCreate */
 function browse(app, body, wantedTab, mayCreate) {
   const { store } = app;
   const tab = channelTabs().some(([key]) => key === wantedTab) ? wantedTab : "subscribed";
@@ -57,6 +57,11 @@ function browse(app, body, wantedTab, mayCreate) {
     create: ({ id }) => channelRow(app, channelOf(store, id)),
   });
   const input = h("input", { type: "search", placeholder: t("Filter channels"), "aria-label": t("Filter channels") });
+  const creating = h("a", { class: "button button--primary", href: "#channels/new" }, icon("plus"), t("Create a channel"));
+  effect(() => {
+    store.on("realm", "groups", "users");
+    creating.hidden = !mayCreate();
+  });
   fill(
     body,
     h(
@@ -66,7 +71,7 @@ function browse(app, body, wantedTab, mayCreate) {
         h("a", { class: "button", href: `#channels/${key}`, "aria-current": key === tab ? "page" : null }, label),
       ),
       input,
-      mayCreate && h("a", { class: "button button--primary", href: "#channels/new" }, icon("plus"), t("Create a channel")),
+      creating,
     ),
     list,
     none,

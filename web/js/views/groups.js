@@ -59,6 +59,8 @@ export function showGroups(app, parts, onClose) {
 /** @param {App} app @param {UserGroup[]} groups @returns {import("../lib/dom.js").Child[]} */
 function groupList(app, groups) {
   const { store, session } = app;
+  // The rights depend on these as well.
+  store.on("realm", "users");
   const gone = groups.filter(({ deactivated }) => deactivated);
   const words = (/** @type {UserGroup} */ { description, members: { length } }) => [
     description && [h("bdi", null, description), " · "],

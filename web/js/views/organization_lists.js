@@ -8,6 +8,7 @@ import * as api from "../api/endpoints_on_demand.js";
 import { upload } from "../api/upload.js";
 import { h, iconButton } from "../lib/dom.js";
 import { asObject, parseJson } from "../lib/parse.js";
+import { effect } from "../lib/signal.js";
 import { t } from "../lib/words.js";
 import { choicesInOrder, choicesOf, KINDS } from "../selectors/profile_fields.js";
 import { openChannels } from "../store/channels.js";
@@ -291,8 +292,13 @@ export function customEmoji({ store, session }) {
     const path = `/realm/emoji/${encodeURIComponent(name.value)}`;
     if (await session.attempt(upload(picture, undefined, { path }).done)) name.value = file.value = "";
   };
+  const adding = lineForm(add, h("div", { class: "grow" }, name), file, submit(t("Add")));
+  effect(() => {
+    store.on("realm", "groups", "users");
+    adding.hidden = !may(store, "can_add_custom_emoji_group");
+  });
   return [
-    may(store, "can_add_custom_emoji_group") && lineForm(add, h("div", { class: "grow" }, name), file, submit(t("Add"))),
+    adding,
     live(() => {
       store.on("emoji");
       const own = Object.values(store.state.realm_emoji ?? {}).filter((emoji) => !emoji.deactivated);
