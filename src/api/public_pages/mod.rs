@@ -25,7 +25,7 @@ use crate::http::params::NoParams;
 use crate::http::{
     ANYONE, Anyone, ApiError, ApiResult, Caller, OtherReply, Read, Reply, Route, VISITOR, Visitor, page,
 };
-use crate::types::{MessageId, StreamId, TopicId, shown_topic};
+use crate::types::{EMPTY_TOPIC_DISPLAY_NAME, Language, MessageId, StreamId, TopicId};
 use hyper::Method;
 use rusqlite::Connection;
 use serde::Deserialize;
@@ -106,9 +106,10 @@ fn list_topics(read: &Read<'_, Visitor>, params: ChannelParams) -> ApiResult<Rep
     }
     topics.sort_unstable_by_key(|(newest, _)| std::cmp::Reverse(*newest));
     topics.truncate(MAX_SHOWN_TOPICS);
+    let language = realm::common_language(read)?;
     let mut entries = Vec::new();
     for (newest, topic_id) in topics {
-        let name = shown_topic(&messages::subject_of(read, newest)?, false).to_owned();
+        let name = topic_name(&messages::subject_of(read, newest)?, language);
         if let Some(link) = link_of_topic(read, &path, topic_id, &name)? {
             entries.push(Entry { link, name, about: String::new() });
         }
@@ -126,7 +127,7 @@ fn show_topic(read: &Read<'_, Visitor>, params: TopicParams) -> ApiResult<Reply>
     let conversation = viewer.conversation(message.recipient_id)?;
     let (channel, topic_id) =
         conversation.stream.as_ref().zip(message.topic_id).ok_or_else(|| missing(read))?;
-    let name = shown_topic(&message.subject, false).to_owned();
+    let name = topic_name(&message.subject, realm::common_language(read)?);
     let channel_path = link_of(channel);
     let path = link_of_topic(read, &channel_path, topic_id, &name)?.ok_or_else(|| missing(read))?;
     if path != format!("{}/{}/{}", view::ROOT, params.channel, params.topic) {
@@ -201,6 +202,12 @@ fn slug(number: i64, name: &str) -> String {
     let words: String = letters.take(MAX_SLUG).collect();
     let words: Vec<&str> = words.split('-').filter(|word| !word.is_empty()).collect();
     if words.is_empty() { number.to_string() } else { format!("{number}-{}", words.join("-")) }
+}
+
+/// A topic as the page shows it: the empty one has a name in the language of the page.
+fn topic_name(topic: &str, language: Language) -> String {
+    let name = if topic.is_empty() { language.t(EMPTY_TOPIC_DISPLAY_NAME) } else { topic };
+    name.to_owned()
 }
 
 fn link_of(channel: &StreamRow) -> String {

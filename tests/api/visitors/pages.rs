@@ -180,6 +180,12 @@ async fn pages_have_the_language_of_the_organization() {
     let path = format!("/public/{web}-web/{first}-plans");
     assert!(get(&path).await.1.contains(">Neuere Nachrichten<"));
     assert!(get(&format!("{path}?from={last}")).await.1.contains(">Ältere Nachrichten<"));
+    let unnamed = ada.send(*web, "", "x").await;
+    let path = format!("/public/{web}-web/{unnamed}-Allgemeines");
+    let (_, topics) = get(&format!("/public/{web}-web")).await;
+    assert!(topics.contains(&format!("href=\"{path}\"")), "{topics}");
+    let (status, page) = get(&path).await;
+    assert!(status == 200 && page.contains("<h1 dir=\"auto\">Allgemeines</h1>"), "{page}");
     let (status, missing) = get("/public/999-x").await;
     assert!(status == 404 && missing.contains("<html lang=\"de\">"), "{missing}");
 }
