@@ -130,8 +130,9 @@ fn show_topic(read: &Read<'_, Visitor>, params: TopicParams) -> ApiResult<Reply>
     let name = topic_name(&message.subject, realm::common_language(read)?);
     let channel_path = link_of(channel);
     let path = link_of_topic(read, &channel_path, topic_id, &name)?.ok_or_else(|| missing(read))?;
+    let page_at = |id: MessageId| format!("{path}?from={id}");
     if path != format!("{}/{}/{}", view::ROOT, params.channel, params.topic) {
-        return Ok(moved(&path));
+        return Ok(moved(&params.from.map_or_else(|| path.clone(), page_at)));
     }
     let from = params.from.and_then(MessageId::bit).unwrap_or(*ALL_IDS.start());
     let mut ids = topic_sql::ids(read, topic_id, &vec![from..=*ALL_IDS.end()], PAGE + 1)?;
@@ -141,7 +142,6 @@ fn show_topic(read: &Read<'_, Visitor>, params: TopicParams) -> ApiResult<Reply>
     if ids.is_empty() {
         return Err(missing(read));
     }
-    let page_at = |id: MessageId| format!("{path}?from={id}");
     let above = vec![(view::ROOT.to_owned(), organization(read)?), (channel_path, channel.name.clone())];
     let page = Page {
         path: if previous.is_some() { page_at(ids[0]) } else { path.clone() },

@@ -54,6 +54,8 @@ async fn topics_are_plain_pages_with_links_that_stay() {
     for old in [path, format!("/public/{web}-web/{first}"), format!("/public/{secret}-secret/{first}-x")] {
         let answer = get(&visitor, &old).await;
         assert_eq!((answer.status, answer.header("location")), (301, renamed.as_str()), "{old}");
+        let answer = get(&visitor, &format!("{old}?from={first}")).await;
+        assert_eq!(answer.header("location"), format!("{renamed}?from={first}"), "{old}");
     }
     let channel = get(&visitor, &format!("/public/{web}")).await;
     assert_eq!((channel.status, channel.header("location")), (301, format!("/public/{web}-web").as_str()));
