@@ -42,7 +42,7 @@ describe("one's own settings", () => {
     ada.expected.push(/503/);
     const isChecked = () => onField(ada, "Enter sends", (control) => control.checked);
     const before = [await onField(ada, "Theme", (control) => control.value), await isChecked()];
-    await intercept(ada, (request) => request.method() === "PATCH" && /\/json\/(settings|realm)$/.test(request.url()) && [503, { result: "error", msg: "Busy" }]);
+    await intercept(ada, (request) => /^(PATCH .*\/json\/(settings|realm)|POST .*\/properties)$/.test(`${request.method()} ${request.url()}`) && [503, { result: "error", msg: "Busy" }]);
     await choose(ada, "Theme", 3);
     await untilToast(ada, "Busy");
     await onField(ada, "Enter sends", (control) => control.click());
@@ -52,6 +52,12 @@ describe("one's own settings", () => {
     await chooseFrom(ada, "Time zone", "Lisb", "Europe/Lisbon");
     await untilToast(ada, "Busy");
     await untilEqual(ada, "dialog [aria-label='Time zone']", (input) => input.value, "Asia/Tokyo");
+    const { stream_id: id } = await bench.server.call("Ada", "GET", "/get_stream_id", { stream: "design" });
+    await go(ada, `#channels/${id}/design/personal`);
+    const color = await onField(ada, "Colour", (input) => input.value);
+    await choose(ada, "Colour", "#010203");
+    await untilToast(ada, "Busy");
+    await eventually(async () => assert.equal(await onField(ada, "Colour", (input) => input.value), color));
     await go(ada, "#organization/organization-settings");
     await onField(ada, "New channels are announced in", (input) => { window.before = input.value; });
     await chooseFrom(ada, "New channels are announced in", "desi", "design");

@@ -122,7 +122,7 @@ export function followChanges(listen, fields) {
 /** @typedef {HTMLInputElement | HTMLTextAreaElement} TextField */
 
 /** Fields whose text is a value. The text of a combobox is a search. */
-const TEXT_FIELDS = "textarea, input:not([type=checkbox], [type=radio], [type=file], [role=combobox])";
+const TEXT_FIELDS = "textarea, input:not([type=checkbox], [type=radio], [type=color], [type=file], [role=combobox])";
 
 /** @param {TextField} input */
 const labelOf = (input) => input.labels?.[0]?.textContent || input.ariaLabel || input.placeholder;
@@ -155,20 +155,25 @@ const switches = (host) => host.querySelectorAll("input[type=checkbox]");
 /** @param {HTMLElement} host @returns {NodeListOf<HTMLOptionElement>} */
 const options = (host) => host.querySelectorAll("option");
 
-/** Remembers what is chosen in switches and lists. @param {HTMLElement} host */
+/** @param {HTMLElement} host @returns {NodeListOf<HTMLInputElement>} */
+const colors = (host) => host.querySelectorAll("input[type=color]");
+
+/** Remembers what is chosen in switches, lists and fields for colours. @param {HTMLElement} host */
 function rememberChosen(host) {
+  for (const input of colors(host)) input.defaultValue = input.value;
   for (const input of switches(host)) input.defaultChecked = input.checked;
   for (const option of options(host)) option.defaultSelected = option.selected;
 }
 
 /** Shows again what was chosen. @param {HTMLElement} host */
 function restoreChosen(host) {
+  for (const input of colors(host)) input.value = input.defaultValue;
   for (const input of switches(host)) input.checked = input.defaultChecked;
   for (const option of options(host)) if (option.defaultSelected) option.selected = true;
 }
 
-/** A part of a page that is drawn again when values that it reads have changed. Unsaved text in its fields stays. Switches and lists whose
- * value could not be saved show their former value.
+/** A part of a page that is drawn again when values that it reads have changed. Unsaved text in its fields stays. Switches, lists and
+ * colours that could not be saved show their former value.
  * @param {() => Child} render */
 export function live(render) {
   const element = h("div", { class: "form" });
