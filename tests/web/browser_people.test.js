@@ -276,6 +276,23 @@ describe("open invitations", () => {
     await until(ada, () => !document.querySelector("dialog .row"));
   });
 
+  it("name the addresses that cannot be invited, and invite the others once", async () => {
+    const ada = await as("Ada", "#invite");
+    ada.expected.push(/400/);
+    await fillIn(ada, "Email addresses", "gia@example.com, nowhere");
+    await submit(ada, "Invite");
+    await untilText(ada, "dialog .problem", "These addresses cannot be invited.");
+    await untilText(ada, "dialog .row", "nowhere");
+    await fillIn(ada, "Email addresses", "gia@example.com, bob@example.com");
+    await submit(ada, "Invite");
+    await untilText(ada, "dialog .problem", "These addresses were not invited:");
+    await untilText(ada, "dialog .row", "Already has an account.");
+    assert.equal(await onField(ada, "Email addresses", (emails) => emails.value), "bob@example.com");
+    const { invites } = await bench.server.call("Ada", "GET", "/invites");
+    assert.deepEqual(invites.map(({ email }) => email), ["gia@example.com"]);
+    await bench.server.call("Ada", "DELETE", `/invites/${invites[0].id}`);
+  });
+
   it("are revoked after a question, each under its name", async () => {
     await bench.server.call("Ada", "POST", "/invites", { invitee_emails: "flo@example.com", stream_ids: [] });
     await bench.server.call("Ada", "POST", "/invites/multiuse", { invite_expires_in_minutes: "null" });

@@ -3,6 +3,7 @@
  * @module
  */
 
+import { ApiError } from "../api/client.js";
 import { createInviteLink, inviteByEmail, listInvites, resendInvite, revokeInvite } from "../api/endpoints_on_demand.js";
 import { fill, h, iconButton } from "../lib/dom.js";
 import { fullTime } from "../lib/time.js";
@@ -81,6 +82,14 @@ function givenFields(app) {
   };
 }
 
+/** Addresses that were not invited, with the reasons, and whether the others were. @typedef {{ refused: [string, string][], isSent: boolean }} Outcome */
+
+/** @param {unknown} error @returns {Outcome} */
+function outcomeOf(error) {
+  if (!(error instanceof ApiError) || error.code !== "INVITATION_FAILED" || !error.body.errors?.length) throw error;
+  return { refused: error.body.errors, isSent: error.body.sent_invitations === true };
+}
+
 /** The form. @param {App} app @param {HTMLElement} result */
 function inviteForm(app, result) {
   const { store, session } = app;
@@ -99,10 +108,19 @@ function inviteForm(app, result) {
   async function invite() {
     if (emails.value.trim()) {
       const params = { ...given.params(), invitee_emails: emails.value, notify_referrer_on_join: isNotified };
-      if (!(await session.attempt(inviteByEmail(params)))) return;
-      emails.value = "";
+      const done = () => /** @type {Outcome} */ ({ refused: [], isSent: true });
+      const outcome = await session.attempt(inviteByEmail(params).then(done, outcomeOf));
+      if (!outcome) return;
+      const { refused, isSent } = outcome;
+      // No one is invited twice if the form is sent again.
+      if (isSent) emails.value = refused.map(([email]) => email).join(", ");
       words();
-      fill(result, h("p", { role: "status" }, t("The people are invited. If this server does not send email:"), " ", placeOfLinks(app)));
+      const problem = isSent ? t("These addresses were not invited:") : t("These addresses cannot be invited. Change or remove them:");
+      fill(
+        result,
+        isSent && h("p", { role: "status" }, t("The people are invited. If this server does not send email:"), " ", placeOfLinks(app)),
+        refused.length > 0 && [h("p", { class: "problem" }, problem), rows(refused.map(([email, reason]) => row(email, reason)))],
+      );
     } else {
       const reply = await session.attempt(createInviteLink(given.params()));
       if (!reply) return;
