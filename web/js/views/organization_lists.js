@@ -122,7 +122,7 @@ function showFieldDialog({ store, session }, definition) {
     form(
       async () => {
         const kind = Number(type.value);
-        const before = kind === KINDS.choice ? asObject(parseJson(current()?.field_data)) : {};
+        const before = asObject(kind === KINDS.choice && parseJson(current()?.field_data));
         const after = choicesOf(choices.value, before);
         const gone = Object.keys(before).filter((key) => !(key in after));
         const names = gone.map((key) => before[key].text).join(", ");
