@@ -130,9 +130,10 @@ fn whole_lines(text: &str) -> String {
 }
 
 /// A text of users as one line that mail programs show as it is: control characters and line breaks become spaces, characters
-/// that change the direction of text are removed, and nothing in it is the beginning of an encoded word.
+/// that change the direction of text are removed, and nothing in it is the beginning of an encoded word. The joiners U+200C and
+/// U+200D stay: Persian words and many emoji are spelled with them.
 fn header_text(text: &str) -> String {
-    let hides = |letter: char| matches!(letter, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}');
+    let hides = |letter: char| matches!(letter, '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}');
     let spaced = text.chars().filter(|letter| !hides(*letter)).map(|letter| {
         let is_break = letter.is_control() || matches!(letter, '\u{2028}' | '\u{2029}');
         if is_break { ' ' } else { letter }
@@ -218,6 +219,15 @@ mod tests {
             let letter = Message { to: to.to_owned(), ..self::letter() };
             assert!(letter.format("chat@example.com").is_err(), "{to}");
         }
+    }
+
+    #[test]
+    fn joiners_stay_and_marks_of_direction_go() {
+        for text in ["\u{1f469}\u{200d}\u{1f4bb} release", "\u{646}\u{6cc}\u{200c}\u{627}"] {
+            assert_eq!(header_text(text), text);
+        }
+        assert_eq!(header_text("a\u{200b}\u{200e}\u{200f}\u{202e}\u{2066}\u{feff}b"), "ab");
+        assert_eq!(header_text("=\u{200b}?utf-8?q?Boss?="), "= ?utf-8?q?Boss?=");
     }
 
     #[test]
