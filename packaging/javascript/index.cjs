@@ -58,6 +58,30 @@ function withLines(text, file, lines) {
   return `${before}the fixtures${line ? `, at ${line}` : ''}: ${what}`;
 }
 
+/** The programs that run. */
+const running = new Set();
+
+function killAll() {
+  for (const child of running) child.kill('SIGKILL');
+}
+
+/** Kills a program when this process ends: a test that forgets the server must not leave it running. */
+function killAtExit(child) {
+  if (!running.size) process.on('exit', killAll);
+  running.add(child);
+  child.once('close', () => {
+    running.delete(child);
+    if (!running.size) process.off('exit', killAll);
+  });
+}
+
+/** Parses a file of JSON, which may begin with a byte order mark. */
+async function parseFile(path) {
+  const bytes = await readFile(path);
+  const encoding = { 0xfffe: 'utf-16le', 0xfeff: 'utf-16be' }[(bytes[0] << 8) | bytes[1]] ?? 'utf-8';
+  return JSON.parse(new TextDecoder(encoding).decode(bytes));
+}
+
 /** A server on a free port of this machine. */
 class TestServer {
   #process;
@@ -87,6 +111,7 @@ class TestServer {
         ['serve', '--ephemeral', '--fixtures', file, '--json', '--listen', '127.0.0.1:0', '--test-control', '127.0.0.1:0', ...flags],
         { stdio: ['ignore', 'pipe', 'pipe'], env: environment },
       );
+      killAtExit(child);
       let errors = '';
       child.stderr.on('data', (text) => { errors += text; });
       const line = await new Promise((resolve, reject) => {
@@ -101,10 +126,15 @@ class TestServer {
       child.unref();
       child.stdout.unref?.();
       child.stderr.unref?.();
-      if (given) fixtures = JSON.parse(await readFile(given, 'utf8'));
-      const ready = JSON.parse(line);
-      checkVersion(ready, binary);
-      return new TestServer(child, ready, fixtures);
+      try {
+        if (given) fixtures = await parseFile(given);
+        const ready = JSON.parse(line);
+        checkVersion(ready, binary);
+        return new TestServer(child, ready, fixtures);
+      } catch (error) {
+        child.kill('SIGKILL');
+        throw error;
+      }
     } finally {
       await rm(folder, { recursive: true });
     }

@@ -1,10 +1,12 @@
 // A bot of zulip-js and what it has to survive.
 import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { after, beforeEach, test } from 'node:test';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { TestServer } from 'teamchat-testing';
 
 const zulip = createRequire(`${process.env.CLIENTS_NODE_FOLDER}/`)('zulip-js');
@@ -125,4 +127,26 @@ test('a program of another version is noticed', async () => {
   await (await TestServer.start()).stop();
   assert.equal(warnings.filter((text) => text.startsWith('teamchat-testing')).length, 1, warnings.join('\n'));
   process.off('warning', note);
+});
+
+const isRunning = (url) => fetch(`${url}/api/v1/server_settings`).then(() => true, () => false);
+
+test('a server that is forgotten ends with the program', async () => {
+  const script = `import { TestServer } from 'teamchat-testing'; console.log((await TestServer.start({ users: [] })).url);`;
+  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', script]);
+  assert.match(stdout, /^http:/);
+  while (await isRunning(stdout.trim())) await new Promise((resolve) => setTimeout(resolve, 10));
+});
+
+test('a file may begin with a byte order mark', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'teamchat-'));
+  const text = '\ufeff{"users": [{"email": "zoe@example.com", "full_name": "Zo\u00eb", "role": "owner"}]}';
+  for (const encoding of ['utf8', 'utf16le']) {
+    const file = join(folder, `${encoding}.json`);
+    await writeFile(file, text, encoding);
+    const one = await TestServer.start(file);
+    assert.equal(one.user('zoe@example.com').full_name, 'Zo\u00eb');
+    await one.stop();
+  }
+  await rm(folder, { recursive: true });
 });

@@ -1,12 +1,19 @@
 """A bot of the `zulip` package and what it has to survive."""
 
+import codecs
+import os
+import subprocess
+import sys
 import threading
 import time
+import urllib.error
+import urllib.request
 import warnings
 
 import pytest
 import zulip
 
+import teamchat_testing
 from teamchat_testing import ControlError, Server
 
 BOT = "default-bot@zulip.com"
@@ -121,3 +128,43 @@ def test_what_is_wrong_is_said_in_the_words_of_who_wrote_it(tmp_path):
     with Server({"users": [{"email": "ada@example.com", "full_name": "Ada", "role": "owner"}]}) as server:
         with pytest.raises(ControlError, match="no user has the email 'typo@example.com'"):
             server.user("typo@example.com")
+
+
+def is_running(url):
+    try:
+        urllib.request.build_opener(urllib.request.ProxyHandler({})).open(f"{url}/api/v1/server_settings")
+    except urllib.error.URLError:
+        return False
+    return True
+
+
+def test_a_server_that_is_forgotten_ends_with_the_program():
+    script = "import teamchat_testing; print(teamchat_testing.Server({'users': []}).start().url)"
+    url = subprocess.run([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
+    assert url.startswith("http://") and not is_running(url)
+
+
+def test_a_server_is_stopped_if_its_start_fails(monkeypatch):
+    monkeypatch.setattr("teamchat_testing._package_version", lambda: "0.0.1")
+    server = Server({"users": []})
+    with warnings.catch_warnings(), pytest.raises(UserWarning):
+        warnings.simplefilter("error")
+        server.start()
+    assert server.url.startswith("http://") and not is_running(server.url)
+
+
+@pytest.mark.parametrize("mark, encoding", [(codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le")])
+def test_a_file_may_begin_with_a_byte_order_mark(tmp_path, mark, encoding):
+    file = tmp_path / "people.json"
+    text = '{"users": [{"email": "zoe@example.com", "full_name": "Zo\u00eb", "role": "owner"}]}'
+    file.write_bytes(mark + text.encode(encoding))
+    with Server(file) as server:
+        assert server.user("zoe@example.com").full_name == "Zo\u00eb"
+
+
+def test_errors_are_read_in_every_locale():
+    script = "import teamchat_testing; teamchat_testing.Server({'users': [{'email': 'zo\\xeb', 'full_name': 'Z'}]}).start()"
+    environment = {**os.environ, "LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"}
+    environment["TEAMCHAT_BINARY"] = teamchat_testing.find_binary()
+    failed = subprocess.run([sys.executable, "-c", script], stderr=subprocess.PIPE, env=environment)
+    assert b"""the fixtures, at "email": "zo\\xeb": 'zo\\xeb' is not""" in failed.stderr

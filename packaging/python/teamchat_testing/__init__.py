@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import atexit
 import dataclasses
 import importlib.metadata
 import json
@@ -119,17 +120,34 @@ class Server:
 
     def start(self) -> "Server":
         """Starts the program, which is ready when this returns."""
+        # Neither an error nor a program that forgets the server leaves it running.
+        atexit.register(self.stop)
+        try:
+            self._start()
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def _start(self) -> None:
         environment = {name: value for name, value in os.environ.items() if not name.startswith("TEAMCHAT_")}
         with tempfile.TemporaryDirectory(prefix="teamchat-fixtures-") as folder:
-            written = json.dumps(self.fixtures, indent=1)
+            # Errors quote texts as they are, and their lines are found by that.
+            written = json.dumps(self.fixtures, indent=1, ensure_ascii=False)
             file = self._file or Path(folder) / "fixtures.json"
             if not self._file:
                 file.write_text(written, encoding="utf-8")
             command = [self._binary, "serve", "--ephemeral", "--fixtures", str(file), "--json"]
             command += ["--listen", "127.0.0.1:0", "--test-control", "127.0.0.1:0", *self._flags]
-            with tempfile.TemporaryFile("w+") as errors:
+            # The program writes UTF-8 in every locale.
+            with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as errors:
                 self._process = subprocess.Popen(
-                    command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors, text=True, env=environment
+                    command,
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.PIPE,
+                    stderr=errors,
+                    encoding="utf-8",
+                    env=environment,
                 )
                 assert self._process.stdout is not None
                 line = self._process.stdout.readline()
@@ -141,17 +159,18 @@ class Server:
                         refusal = _with_lines(refusal, str(file), written.splitlines())
                     raise ControlError(f"the server did not start: {refusal}")
         if self._file:
-            self.fixtures = json.loads(self._file.read_text(encoding="utf-8"))
+            # As bytes: the file may begin with a byte order mark.
+            self.fixtures = json.loads(self._file.read_bytes())
         ready = json.loads(line)
         self.url, self.test_control_url = ready["url"], ready["test_control_url"]
         package, program = _package_version(), ready.get("version", "of an earlier version")
         if package not in (None, program):
             text = f"teamchat-testing {package} runs {self._binary}, which is teamchat {program}: use those of the same release"
-            warnings.warn(text, stacklevel=2)
-        return self
+            warnings.warn(text, stacklevel=3)
 
     def stop(self) -> None:
         """Stops the program and deletes its data."""
+        atexit.unregister(self.stop)
         process, self._process = self._process, None
         if process is not None:
             process.kill()
