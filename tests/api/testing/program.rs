@@ -103,6 +103,21 @@ async fn wrong_fixtures_end_the_program_with_code_2_and_the_line() {
               \"messages\": [\n{\"sender\": \"a@example.com\", \"channel\": \"private\", \"topic\": \"t\", \"content\": \"c\"}]}",
             "line 4: Not authorized to send to channel 'private'",
         ),
+        (
+            "{\"users\": [{\"email\": \"a@example.com\", \"full_name\": \"A\", \"role\": \"owner\"}],\n\
+              \"settings\": {\"name\": \"B\",\n\"nmae\": \"C\"}}",
+            "line 3: PATCH /realm has no parameter nmae",
+        ),
+        (
+            "{\"users\": [{\"email\": \"a@example.com\", \"full_name\": \"A\", \"role\": \"owner\",\n\
+              \"settings\": {\"color_scheme\": 1,\n\"twenty_four_hour_time\": \"no\"}}]}",
+            "line 3: twenty_four_hour_time is not valid JSON",
+        ),
+        (
+            "{\"users\": [{\"email\": \"a@example.com\", \"full_name\": \"A\", \"role\": \"owner\"}],\n\
+              \"channels\": [{\"name\": \"a\", \"permissions\": {\n\"can_send_message_group\": \"role:kings\"}}]}",
+            "line 3: \"can_send_message_group\": there is no group with the name 'role:kings'",
+        ),
     ];
     for (text, expected) in cases {
         let db = folder.path().join("chat.sqlite");
