@@ -212,6 +212,9 @@ impl Fault {
         if self.delay.is_some_and(|delay| !(0.0..=MAX_DELAY).contains(&delay)) {
             return Some(format!("\"delay\" is a number of seconds from 0 to {MAX_DELAY}"));
         }
+        if self.times == Some(0) {
+            return Some("\"times\" is at least 1, or null for all requests".to_owned());
+        }
         if self.bytes_per_second == Some(0) {
             return Some("\"bytes_per_second\" is at least 1".to_owned());
         }
@@ -264,28 +267,32 @@ impl Fault {
         Some(response)
     }
 
-    /// The body of an error with this status, as the server itself sends it.
+    /// The body of an error with this status, as the server itself sends it. Its headers are added to those that were given.
     fn published_error(status: StatusCode, headers: &mut Map<String, Value>) -> Value {
-        match status.as_u16() {
-            200..=299 => json!({"result": "success", "msg": ""}),
+        let error = match status.as_u16() {
+            200..=299 => return json!({"result": "success", "msg": ""}),
+            401 => ApiError::not_logged_in(),
+            404 => ApiError::not_found(),
+            408 => ApiError::request_timeout(),
+            413 => ApiError::too_large(),
             429 => {
                 let given = headers.iter().find(|(name, _)| name.eq_ignore_ascii_case("retry-after"));
-                let seconds = given.and_then(|(_, value)| header_text(value).parse().ok()).unwrap_or(1.0);
-                let error = ApiError::rate_limited(seconds);
-                for (name, value) in error.headers() {
-                    if !headers.keys().any(|known| known.eq_ignore_ascii_case(name)) {
-                        headers.insert((*name).to_owned(), value.clone().into());
-                    }
-                }
-                error.body()
+                let seconds = given.and_then(|(_, value)| header_text(value).parse().ok());
+                ApiError::rate_limited(seconds.unwrap_or(1.0))
             }
-            401 => ApiError::not_logged_in().body(),
-            404 => ApiError::not_found().body(),
+            503 => ApiError::busy(),
             500..=599 => {
-                json!({"result": "error", "msg": "Internal server error", "code": "INTERNAL_SERVER_ERROR"})
+                let msg = "Internal server error";
+                return json!({"result": "error", "msg": msg, "code": "INTERNAL_SERVER_ERROR"});
             }
-            _ => ApiError::bad_request(format!("A fault with status {}", status.as_u16())).body(),
+            status => ApiError::bad_request(format!("A fault with status {status}")),
+        };
+        for (name, value) in error.headers() {
+            if !headers.keys().any(|known| known.eq_ignore_ascii_case(name)) {
+                headers.insert((*name).to_owned(), value.clone().into());
+            }
         }
+        error.body()
     }
 
     /// Applies the fault to a response: cuts it off, or slows it down.
@@ -423,5 +430,26 @@ mod tests {
         let ResponseBody::Full(body) = answer.into_body() else { panic!("it is in memory") };
         let body: Value = serde_json::from_slice(&body).unwrap();
         assert_eq!((&body["code"], &body["retry-after"]), (&json!("RATE_LIMIT_HIT"), &json!(7.0)));
+    }
+
+    #[test]
+    fn errors_look_as_the_servers_own() {
+        let cases = [
+            (401, "UNAUTHORIZED", Some(("www-authenticate", "Basic realm=\"zulip\""))),
+            (408, "REQUEST_TIMEOUT", None),
+            (500, "INTERNAL_SERVER_ERROR", None),
+            (503, "SERVICE_UNAVAILABLE", Some(("retry-after", "1"))),
+        ];
+        for (status, code, expected) in cases {
+            let answer = Fault::status(status).answer().unwrap();
+            if let Some((name, value)) = expected {
+                assert_eq!(answer.headers()[name], value, "{status}");
+            }
+            let ResponseBody::Full(body) = answer.into_body() else { panic!("it is in memory") };
+            let body: Value = serde_json::from_slice(&body).unwrap();
+            assert_eq!(body["code"], code, "{status}");
+        }
+        let answer = Fault::status(503).header("Retry-After", "9").answer().unwrap();
+        assert_eq!(answer.headers()["retry-after"], "9");
     }
 }

@@ -163,6 +163,7 @@ async fn control_errors_have_a_reason() {
             "'messages' matches no path",
         ),
         (Method::POST, "/faults", json!({"status": 42}), 400, "42 is not a status"),
+        (Method::POST, "/faults", json!({"status": 500, "times": 0}), 400, "\"times\" is at least 1"),
         (Method::PUT, "/clock", json!({"now": "noon"}), 400, "'noon' is not a time such as"),
         (Method::PUT, "/clock", json!({}), 400, "give \"now\", \"advance\" or \"frozen\""),
         (Method::PUT, "/clock", json!({"advance": 1e12}), 400, "the clock cannot be beyond the year 9999"),
