@@ -6,6 +6,7 @@ use super::fixtures::Date;
 use super::level::Level;
 use super::requests::{Pattern, RequestFilter};
 use crate::http::{ApiError, ApiResult, is_local};
+use crate::store::StoreError;
 use crate::types::charset;
 use bytes::Bytes;
 use futures_util::StreamExt;
@@ -56,10 +57,10 @@ pub async fn serve(listener: TcpListener, double: Arc<Double>, mut stopped: watc
                 let _slower = stream.set_nodelay(true);
                 // Listening on another address admits other machines, with their names for this one.
                 let is_loopback = stream.local_addr().is_ok_and(|address| address.ip().to_canonical().is_loopback());
-                let double = Arc::clone(&double);
+                let (double, stopped) = (Arc::clone(&double), stopped.clone());
                 let service = service_fn(move |request| {
-                    let double = Arc::clone(&double);
-                    async move { Ok::<_, Infallible>(respond(&double, request, is_loopback).await) }
+                    let (double, stopped) = (Arc::clone(&double), stopped.clone());
+                    async move { Ok::<_, Infallible>(respond(double, stopped, request, is_loopback).await) }
                 });
                 let mut builder = http1::Builder::new();
                 builder.timer(TokioTimer::new());
@@ -72,9 +73,15 @@ pub async fn serve(listener: TcpListener, double: Arc<Double>, mut stopped: watc
     }
 }
 
-async fn respond(double: &Double, request: Request<Incoming>, is_loopback: bool) -> Response<Full<Bytes>> {
+async fn respond(
+    double: Arc<Double>,
+    stopped: watch::Receiver<bool>,
+    request: Request<Incoming>,
+    is_loopback: bool,
+) -> Response<Full<Bytes>> {
     let answer = match check_sender(request.headers(), is_loopback) {
-        Ok(()) => handle(double, request).await,
+        Ok(()) if request.method() == Method::GET => handle(&double, request).await,
+        Ok(()) => complete(double, stopped, request).await,
         Err(refusal) => Err(refusal),
     };
     let (status, body) = match answer {
@@ -85,6 +92,21 @@ async fn respond(double: &Double, request: Request<Incoming>, is_loopback: bool)
     *response.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
     response
+}
+
+/// Handles a request to its end, even if its client goes away: a restart would leave no server.
+async fn complete(
+    double: Arc<Double>,
+    mut stopped: watch::Receiver<bool>,
+    request: Request<Incoming>,
+) -> ApiResult<Value> {
+    let change = tokio::spawn(async move {
+        tokio::select! {
+            answer = handle(&double, request) => answer,
+            _ = stopped.changed() => Err(StoreError::Stopped.into()),
+        }
+    });
+    change.await.unwrap_or_else(|error| Err(ApiError::internal(error)))
 }
 
 /// Refuses requests of web pages: tests are programs.
@@ -152,6 +174,7 @@ async fn handle(double: &Double, request: Request<Incoming>) -> ApiResult<Value>
         }
         (&Method::POST, "/restart") => {
             let how: Restart = read_or_default(&body)?;
+            how.check()?;
             double.restart(how).await.map_err(restart_error)?;
             success()
         }

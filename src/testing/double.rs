@@ -1,7 +1,7 @@
 //! A running test server and its control.
 
 use super::ephemeral::{self, Folder};
-use super::faults::Fault;
+use super::faults::{Fault, MAX_DELAY};
 use super::fixtures::{self, Date, FixtureError, Fixtures, PasswordCost, StartClock};
 use super::har::Har;
 use super::in_process;
@@ -123,6 +123,16 @@ pub struct Restart {
     pub down: f64,
 }
 
+impl Restart {
+    /// Checks the time during which connections are refused.
+    pub fn check(self) -> ApiResult<()> {
+        if (0.0..=MAX_DELAY).contains(&self.down) {
+            return Ok(());
+        }
+        Err(ApiError::bad_request(format!("\"down\" is a number of seconds from 0 to {MAX_DELAY}")))
+    }
+}
+
 impl Double {
     /// Starts a server on an address. Fixtures are loaded before it answers.
     pub async fn start(mut settings: Settings, address: SocketAddr) -> Result<Self, DoubleError> {
@@ -167,7 +177,8 @@ impl Double {
             *double.baseline.lock().await =
                 Some(Baseline { data: engine.app.writer.copy(), clock: start_clock });
         }
-        double.serve(engine, folder).await?;
+        let server = double.serve(engine, folder)?;
+        *double.server.write().await = Some(server);
         Ok(double)
     }
 
@@ -209,15 +220,14 @@ impl Double {
     }
 
     /// Serves a database. Its folder is removed as soon as all files are open.
-    async fn serve(&self, engine: Engine, folder: Option<Folder>) -> Result<(), DoubleError> {
+    fn serve(&self, engine: Engine, folder: Option<Folder>) -> Result<Server, DoubleError> {
         engine.app.readers.wait_until_open()?;
         drop(folder);
         let refused = |source| StartError::Listen { address: ListenAddress::Tcp(self.address), source };
         let listener = self.listener.try_clone().and_then(TcpListener::from_std).map_err(refused)?;
         let server =
             Server::serve_intercepted(engine, vec![Listener::Tcp(listener)], None, self.interceptor.clone())?;
-        *self.server.write().await = Some(server);
-        Ok(())
+        Ok(server)
     }
 
     /// The address that the server listens on.
@@ -290,8 +300,8 @@ impl Double {
             // Connections would otherwise wait until the server is back.
             let _ended = tokio::time::timeout(down, self.refuse_connections()).await;
         }
-        drop(running);
-        self.serve(engine, folder).await
+        *running = Some(self.serve(engine, folder)?);
+        Ok(())
     }
 
     async fn refuse_connections(&self) {

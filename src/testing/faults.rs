@@ -20,7 +20,7 @@ const BEFORE_CUT: Duration = Duration::from_millis(20);
 const CHUNK_INTERVAL: Duration = Duration::from_millis(50);
 
 /// The longest delay, in seconds.
-const MAX_DELAY: f64 = 24.0 * 3600.0;
+pub const MAX_DELAY: f64 = 24.0 * 3600.0;
 
 /// A fault, and the requests that it applies to.
 ///

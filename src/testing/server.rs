@@ -241,6 +241,7 @@ impl TestServer {
 
     /// Stops the server and starts it again on the same data, at the same URL.
     pub async fn restart(&self, how: Restart) -> Result<(), TestError> {
+        how.check()?;
         self.on(move |double| async move { double.restart(how).await }).await
     }
 

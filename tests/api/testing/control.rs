@@ -184,6 +184,8 @@ async fn control_errors_have_a_reason() {
             "\"feature_level\" is from 1 to 421, not 0",
         ),
         (Method::POST, "/act", json!({"user": "iago@example.com"}), 400, "give one of \"content\""),
+        (Method::POST, "/restart", json!({"down": -1}), 400, "\"down\" is a number of seconds"),
+        (Method::POST, "/restart", json!({"down": 1e300}), 400, "\"down\" is a number of seconds"),
         (Method::POST, "/clock", Value::Null, 405, "/clock knows GET, PUT, not POST"),
         (Method::GET, "/request", Value::Null, 404, "there is no '/request' here"),
         (Method::GET, "/requests?wait=many", Value::Null, 400, "'wait' is not a number"),
@@ -507,6 +509,19 @@ async fn restarts_keep_address_rows_and_queues() {
     }
     server.control("POST", "/reset", Value::Null).await;
     assert_eq!(server.send("again").await.unwrap()["id"], 3);
+}
+
+#[tokio::test]
+async fn a_restart_is_completed_without_its_client() {
+    let server = Program::start(SMALL, &[]);
+    let restart = server.http.post(format!("{}/restart", server.control)).json(&json!({"down": 2}));
+    tokio::select! {
+        answer = restart.send() => panic!("the server was never away: {answer:?}"),
+        () = async { while server.send("before").await.is_ok() {} } => {}
+    }
+    // It waits until the server is back.
+    server.control("POST", "/reset", Value::Null).await;
+    assert_eq!(server.send("after").await.unwrap()["id"], 3);
 }
 
 #[tokio::test]
