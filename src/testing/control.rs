@@ -122,6 +122,12 @@ async fn handle(double: &Double, request: Request<Incoming>) -> ApiResult<Value>
     let (head, body) = request.into_parts();
     let path = head.uri.path().trim_end_matches('/').to_owned();
     let query = Query::new(head.uri.query().unwrap_or_default());
+    let is_known =
+        PATHS.iter().any(|(known, methods)| *known == path && methods.contains(&head.method.as_str()));
+    let has_parameters = path == "/requests" && head.method == Method::GET;
+    if is_known && !has_parameters {
+        query.finish()?;
+    }
     let body = Limited::new(body, BODY_LIMIT).collect().await;
     let body = body.map_err(|error| ApiError::bad_request(format!("the body could not be read: {error}")))?;
     let body = body.to_bytes();
@@ -237,9 +243,17 @@ impl Query {
         Ok(Some(number))
     }
 
+    fn flag(&mut self, name: &str) -> ApiResult<bool> {
+        match self.text(name).as_deref() {
+            None | Some("false") => Ok(false),
+            Some("true") => Ok(true),
+            Some(other) => Err(ApiError::bad_request(format!("'{name}' is neither true nor false: {other}"))),
+        }
+    }
+
     /// Fails if there are unknown parameters.
-    fn finish(self) -> ApiResult<()> {
-        match self.0.into_keys().next() {
+    fn finish(&self) -> ApiResult<()> {
+        match self.0.keys().next() {
             Some(name) => Err(ApiError::bad_request(format!("unknown parameter '{name}'"))),
             None => Ok(()),
         }
@@ -254,9 +268,10 @@ async fn requests(double: &Double, mut query: Query) -> ApiResult<Value> {
         method: query.text("method"),
         path: query.text("path").map(Pattern),
         user: query.text("user"),
-        pending: query.text("pending").is_some_and(|pending| pending != "false"),
+        pending: query.flag("pending")?,
     };
     query.finish()?;
+    filter.check()?;
     let log = &double.monitor.requests;
     let Some(count) = wait else { return Ok(json!({ "requests": log.list(&filter) })) };
     let count = count as usize;

@@ -203,8 +203,8 @@ impl Fault {
                     .to_owned(),
             );
         }
-        if let Some(path) = self.path.as_ref().filter(|path| !path.0.starts_with(['/', '*'])) {
-            return Some(format!("\"path\": '{}' matches no path; paths begin with '/' or '*'", path.0));
+        if let Some(problem) = self.path.as_ref().and_then(Pattern::problem) {
+            return Some(problem);
         }
         if let Some(status) = self.status.filter(|status| !(200..=599).contains(status)) {
             return Some(format!("\"status\": {status} is not a status from 200 to 599"));

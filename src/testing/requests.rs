@@ -3,7 +3,7 @@
 use super::fixtures::Date;
 use super::redaction::{headers_without_secrets, json_without_secrets};
 use crate::http::form::Form;
-use crate::http::{BodyTap, Outcome};
+use crate::http::{ApiError, ApiResult, BodyTap, Outcome};
 use crate::types::charset;
 use hyper::{HeaderMap, Method};
 use parking_lot::Mutex;
@@ -71,12 +71,26 @@ pub struct RequestFilter {
     pub pending: bool,
 }
 
+impl RequestFilter {
+    /// Checks that the path can match.
+    pub fn check(&self) -> ApiResult<()> {
+        let problem = self.path.as_ref().and_then(Pattern::problem);
+        problem.map_or(Ok(()), |problem| Err(ApiError::bad_request(problem)))
+    }
+}
+
 /// A pattern of paths: `*` matches any text. `/messages` means `/api/v1/messages`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Pattern(pub String);
 
 impl Pattern {
+    /// Returns an error if no path can match.
+    pub fn problem(&self) -> Option<String> {
+        let is_path = self.0.starts_with(['/', '*']);
+        (!is_path).then(|| format!("\"path\": '{}' matches no path; paths begin with '/' or '*'", self.0))
+    }
+
     /// True if a whole path matches.
     pub fn matches(&self, path: &str) -> bool {
         let pattern = self.0.trim_end_matches('/');

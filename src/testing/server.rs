@@ -144,6 +144,7 @@ impl TestServer {
 
     /// The requests that match a filter.
     pub async fn find_requests(&self, filter: RequestFilter) -> Result<Vec<RecordedRequest>, TestError> {
+        filter.check()?;
         self.on(move |double| async move { ok(double.monitor.requests.list(&filter)) }).await
     }
 
@@ -154,6 +155,7 @@ impl TestServer {
         count: usize,
         timeout: Duration,
     ) -> Result<Vec<RecordedRequest>, TestError> {
+        filter.check()?;
         self.on(move |double| async move {
             ok(double.monitor.requests.wait(&filter, count, Some(timeout)).await)
         })

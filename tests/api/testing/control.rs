@@ -189,6 +189,10 @@ async fn control_errors_have_a_reason() {
         (Method::POST, "/clock", Value::Null, 405, "/clock knows GET, PUT, not POST"),
         (Method::GET, "/request", Value::Null, 404, "there is no '/request' here"),
         (Method::GET, "/requests?wait=many", Value::Null, 400, "'wait' is not a number"),
+        (Method::GET, "/requests?path=messages", Value::Null, 400, "'messages' matches no path"),
+        (Method::GET, "/requests?pending=False", Value::Null, 400, "'pending' is neither true nor false"),
+        (Method::DELETE, "/requests?path=/messages", Value::Null, 400, "unknown parameter 'path'"),
+        (Method::GET, "/request?path=/messages", Value::Null, 404, "there is no '/request' here"),
         (Method::GET, "/requests?waits=1", Value::Null, 400, "unknown parameter 'waits'"),
     ];
     for (method, path, body, status, text) in cases {
