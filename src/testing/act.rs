@@ -35,9 +35,39 @@ pub(super) struct Act {
 }
 
 impl Act {
+    /// Refuses members that the action would ignore, and paths with a query.
+    fn check(&self) -> ApiResult<()> {
+        let (action, allowed): (_, &[&str]) = if self.path.is_some() {
+            ("path", &["method", "form"])
+        } else if self.react.is_some() {
+            ("react", &["message"])
+        } else if self.to.is_some() {
+            ("to", &["to"])
+        } else {
+            ("channel", &["channel", "topic"])
+        };
+        let given = [
+            ("method", self.method.is_some()),
+            ("form", !self.form.is_empty()),
+            ("channel", self.channel.is_some()),
+            ("topic", self.topic.is_some()),
+            ("to", self.to.is_some()),
+            ("message", self.message.is_some()),
+        ];
+        let unused = given.iter().find(|(name, is_given)| *is_given && !allowed.contains(name));
+        if let Some((name, _)) = unused {
+            return Err(ApiError::bad_request(format!("\"{name}\" has no effect with \"{action}\"")));
+        }
+        if self.path.as_ref().is_some_and(|path| !path.starts_with('/') || path.contains('?')) {
+            return Err(ApiError::bad_request("\"path\" begins with '/'; parameters belong into \"form\""));
+        }
+        Ok(())
+    }
+
     /// Does it, and returns the reply.
     pub(super) async fn run(self, double: &Double) -> ApiResult<Value> {
         let ask = |what: &str| ApiError::bad_request(what.to_owned());
+        self.check()?;
         let Act { user, method, path, form, channel, topic, to, content, react, message, typing } = self;
         let mut parameters = Map::new();
         let mut add = |name: &str, value: Value| parameters.insert(name.to_owned(), value);
@@ -52,9 +82,10 @@ impl Act {
                 add("content", content.into());
                 match (channel, to) {
                     (Some(channel), None) => {
+                        let topic = topic.ok_or_else(|| ask("a message to a channel needs a \"topic\""))?;
                         add("type", "channel".into());
                         add("to", json!([channel]));
-                        add("topic", topic.unwrap_or_default().into());
+                        add("topic", topic.into());
                     }
                     (None, Some(to)) => {
                         add("type", "direct".into());
