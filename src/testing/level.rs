@@ -48,12 +48,26 @@ const POLICIES: [(i64, &str, &str, SystemGroup, SystemGroup); 7] = [
     (101, "realm_delete_own_message_policy", "realm_can_delete_own_message_group", Administrators, Everyone),
 ];
 
+/// Members that were renamed: the object, the name, the earlier name, and the first feature level that had it.
+const EARLIER_NAMES: [(&str, &str, &str, i64); 10] = [
+    ("register", "max_icon_file_size_mib", "max_icon_file_size", 1),
+    ("register", "max_logo_file_size_mib", "max_logo_file_size", 1),
+    ("register", "realm_new_stream_announcements_stream_id", "realm_notifications_stream_id", 1),
+    ("register", "realm_signup_announcements_stream_id", "realm_signup_notifications_stream_id", 1),
+    ("register", "web_home_view", "default_view", 42),
+    ("channel", "can_remove_subscribers_group", "can_remove_subscribers_group_id", 142),
+    ("person", "is_system_bot", "is_cross_realm_bot", 1),
+    ("group", "can_mention_group", "can_mention_group_id", 191),
+    ("setting", "web_escape_navigates_to_home_view", "escape_navigates_to_default_view", 107),
+    ("setting", "web_home_view", "default_view", 42),
+];
+
 /// The version that a test server announces instead of its own.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Level {
-    /// The feature level. `GET /server_settings` and `POST /register` omit later members. Most permissions of later
-    /// levels are the numeric policies that they replaced.
+    /// The feature level. `GET /server_settings` and `POST /register` omit later members. Renamed members have their
+    /// earlier names. Most permissions of later levels are the numeric policies that they replaced.
     pub feature_level: i64,
     /// The version; by default the release of that level, or the next one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -98,6 +112,7 @@ impl Level {
         let top = if path.ends_with("register") { "register" } else { "server_settings" };
         if top == "register" {
             self.add_policies(answer);
+            self.hide_system_groups(answer);
         }
         self.hide(top, answer);
         let lists = [
@@ -130,12 +145,30 @@ impl Level {
         }
     }
 
-    /// Removes later members from an object.
+    /// Removes system groups where clients could not tell them from others.
+    fn hide_system_groups(&self, answer: &mut Value) {
+        if self.later("group").any(|member| member == "is_system_group")
+            && let Some(Value::Array(groups)) = answer.get_mut("realm_user_groups")
+        {
+            groups.retain(|group| group["is_system_group"] != true);
+        }
+    }
+
+    /// Removes later members from an object. Those that had another name before get it.
     fn hide(&self, object: &str, value: &mut Value) {
         let Some(members) = value.as_object_mut() else { return };
         for name in self.later(object) {
             // The others stay in their order.
-            members.shift_remove(name);
+            let removed = members.shift_remove(name);
+            let earlier = EARLIER_NAMES.iter().find(|(of, later, _, level)| {
+                *of == object && *later == name && self.feature_level >= *level
+            });
+            // A permission of several users and groups could not be expressed.
+            if let (Some(value), Some((_, _, earlier, _))) = (removed, earlier)
+                && !value.is_object()
+            {
+                members.insert((*earlier).to_owned(), value);
+            }
         }
     }
 
@@ -179,6 +212,51 @@ mod tests {
             "queue_id": "q", "subscriptions": [{"name": "a"}],
         });
         assert_eq!(answer, expected);
+    }
+
+    #[test]
+    fn renamed_members_have_their_earlier_names() {
+        let answer = json!({
+            "realm_new_stream_announcements_stream_id": 3,
+            "web_home_view": "inbox",
+            "subscriptions": [
+                {"can_remove_subscribers_group": 11},
+                {"can_remove_subscribers_group": {"direct_members": [8], "direct_subgroups": []}},
+            ],
+        });
+        let cases = [
+            (
+                196,
+                json!({
+                    "subscriptions": [{"can_remove_subscribers_group_id": 11}, {}],
+                    "realm_notifications_stream_id": 3, "default_view": "inbox",
+                }),
+            ),
+            (41, json!({"subscriptions": [{}, {}], "realm_notifications_stream_id": 3})),
+            (FEATURE_LEVEL, answer.clone()),
+        ];
+        for (feature_level, expected) in cases {
+            let mut shown = answer.clone();
+            Level { feature_level, version: None }.apply("/api/v1/register", &mut shown);
+            assert_eq!(shown, expected, "level {feature_level}");
+        }
+        for (object, name, ..) in EARLIER_NAMES {
+            let is_known =
+                Level { feature_level: 1, version: None }.later(object).any(|member| member == name);
+            assert!(is_known, "no line for {object} {name}");
+        }
+    }
+
+    #[test]
+    fn system_groups_are_hidden_where_they_look_as_others() {
+        let group =
+            |name: &str, is_system_group: bool| json!({"name": name, "is_system_group": is_system_group});
+        let all = json!([group("role:owners", true), group("actors", false)]);
+        for (feature_level, expected) in [(92, json!([{"name": "actors"}])), (93, all.clone())] {
+            let mut shown = json!({"realm_user_groups": all});
+            Level { feature_level, version: None }.apply("/api/v1/register", &mut shown);
+            assert_eq!(shown["realm_user_groups"], expected, "level {feature_level}");
+        }
     }
 
     #[test]
