@@ -153,14 +153,21 @@ class TestServer {
 
   /** A user of the fixtures, by email. */
   user(email) {
-    const user = this.fixtures.users.find((one) => one.email.toLowerCase() === email.toLowerCase());
+    const user = this.fixtures.users?.find((one) => one.email.toLowerCase() === email.toLowerCase());
     if (!user) throw new ControlError(`no user has the email '${email}'`);
     return user;
   }
 
   /** Sends a request to the control, as described in docs/testing.md. */
   async control(method, path, body) {
-    const response = await fetch(this.testControlUrl + path, { method, body: body && JSON.stringify(body) });
+    let response;
+    try {
+      response = await fetch(this.testControlUrl + path, { method, body: body && JSON.stringify(body) });
+    } catch (error) {
+      const code = this.#process.signalCode ?? this.#process.exitCode;
+      const ended = code === null ? '' : `; the program ended with ${code}`;
+      throw new ControlError(`the server does not answer: ${error.cause?.message ?? error.message}${ended}`);
+    }
     const answer = await response.json();
     if (!response.ok) throw new ControlError(answer.msg);
     return answer;

@@ -9,6 +9,9 @@ export interface FixtureUser {
   password?: string;
   is_bot?: boolean;
   bot_owner?: string;
+  deactivated?: boolean;
+  /** As `PATCH /settings` takes them. */
+  settings?: Record<string, unknown>;
 }
 
 /** Initial data of a server; docs/testing.md of the project lists all members. */

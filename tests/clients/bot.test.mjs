@@ -138,6 +138,18 @@ test('a server that is forgotten ends with the program', async () => {
   while (await isRunning(stdout.trim())) await new Promise((resolve) => setTimeout(resolve, 10));
 });
 
+test('users who are not in the fixtures are named', async () => {
+  const empty = await TestServer.start({});
+  assert.throws(() => empty.user('typo@example.com'), /no user has the email 'typo@example.com'/);
+  await empty.stop();
+});
+
+test('a server that has ended is named', async () => {
+  const ended = await TestServer.start({ users: [] });
+  await ended.stop();
+  await assert.rejects(ended.reset(), /^Error: the server does not answer: .*; the program ended with SIGKILL$/);
+});
+
 test('a file may begin with a byte order mark', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'teamchat-'));
   const text = '\ufeff{"users": [{"email": "zoe@example.com", "full_name": "Zo\u00eb", "role": "owner"}]}';

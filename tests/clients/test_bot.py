@@ -144,6 +144,15 @@ def test_a_server_that_is_forgotten_ends_with_the_program():
     assert url.startswith("http://") and not is_running(url)
 
 
+def test_a_server_that_has_ended_is_named():
+    server = Server({"users": []}).start()
+    server._process.kill()
+    server._process.wait()
+    with pytest.raises(ControlError, match="^the server does not answer: .*; the program ended with code -9$"):
+        server.reset()
+    server.stop()
+
+
 def test_a_server_is_stopped_if_its_start_fails(monkeypatch):
     monkeypatch.setattr("teamchat_testing._package_version", lambda: "0.0.1")
     server = Server({"users": []})

@@ -201,6 +201,10 @@ class Server:
                 return answer
         except urllib.error.HTTPError as error:
             raise ControlError(json.load(error)["msg"]) from None
+        except urllib.error.URLError as error:
+            code = self._process.poll() if self._process else None
+            ended = "" if code is None else f"; the program ended with code {code}"
+            raise ControlError(f"the server does not answer: {error.reason}{ended}") from None
 
     def requests(
         self,
