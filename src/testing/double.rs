@@ -1,6 +1,6 @@
 //! A running test server and its control.
 
-use super::ephemeral::{self, Folder};
+use super::ephemeral;
 use super::faults::{Fault, MAX_DELAY};
 use super::fixtures::{self, Date, FixtureError, Fixtures, PasswordCost, StartClock};
 use super::har::Har;
@@ -163,8 +163,8 @@ impl Double {
             baseline: Mutex::default(),
             clock_change: Mutex::default(),
         };
-        let is_new = double.settings.database.as_ref().is_none_or(|path| !path.exists());
-        let (engine, folder) = double.open(None).await?;
+        let is_new = double.settings.database.as_ref().is_some_and(|path| !path.exists());
+        let engine = double.open(None).await?;
         if let Some(fixtures) = fixtures
             && let Err(error) = double.load(&engine, &fixtures).await
         {
@@ -177,20 +177,20 @@ impl Double {
             *double.baseline.lock().await =
                 Some(Baseline { data: engine.app.writer.copy(), clock: start_clock });
         }
-        let server = double.serve(engine, folder)?;
+        let server = double.serve(engine)?;
         *double.server.write().await = Some(server);
         Ok(double)
     }
 
-    /// Opens the database. One that leaves nothing behind is new, or a copy of another; its files are removed with the
-    /// folder.
-    async fn open(&self, copy_of: Option<Engine>) -> Result<(Engine, Option<Folder>), DoubleError> {
+    /// Opens the database. One that leaves nothing behind is new, or a copy of another; its folder is removed as soon as
+    /// all files are open.
+    async fn open(&self, copy_of: Option<Engine>) -> Result<Engine, DoubleError> {
         let (clock, options) = (self.clock.clone(), self.settings.options.clone());
         if let Some(path) = &self.settings.database {
             if let Some(before) = copy_of {
                 close(before).await;
             }
-            return Ok((Engine::open(path, clock, options).await?, None));
+            return Ok(Engine::open(path, clock, options).await?);
         }
         let (database, folder) = match copy_of {
             None => ephemeral::open().map_err(StartError::from)?,
@@ -201,7 +201,11 @@ impl Double {
                 (Database::open_ephemeral(&folder.database()).map_err(StartError::from)?, folder)
             }
         };
-        Ok((Engine::on(database, clock, options).await?, Some(folder)))
+        let engine = Engine::on(database, clock, options).await?;
+        // Before fixtures are loaded, which takes a while: nothing stays if the process is killed.
+        engine.app.readers.wait_until_open()?;
+        drop(folder);
+        Ok(engine)
     }
 
     async fn load(&self, engine: &Engine, fixtures: &Arc<Fixtures>) -> Result<(), DoubleError> {
@@ -219,10 +223,8 @@ impl Double {
         Ok(fixtures::load(&engine.app, fixtures, cost).await?)
     }
 
-    /// Serves a database. Its folder is removed as soon as all files are open.
-    fn serve(&self, engine: Engine, folder: Option<Folder>) -> Result<Server, DoubleError> {
-        engine.app.readers.wait_until_open()?;
-        drop(folder);
+    /// Serves a database.
+    fn serve(&self, engine: Engine) -> Result<Server, DoubleError> {
         let refused = |source| StartError::Listen { address: ListenAddress::Tcp(self.address), source };
         let listener = self.listener.try_clone().and_then(TcpListener::from_std).map_err(refused)?;
         let server =
@@ -292,15 +294,14 @@ impl Double {
         let mut running = self.server.write().await;
         let Some(server) = running.take() else { return Err(StoreError::Stopped.into()) };
         let before = if how.abrupt { server.abort().await } else { server.finish().await };
-        let opened = self.open(Some(before));
-        let (engine, folder) = opened.await?;
+        let engine = self.open(Some(before)).await?;
         if let Ok(down) = Duration::try_from_secs_f64(how.down)
             && !down.is_zero()
         {
             // Connections would otherwise wait until the server is back.
             let _ended = tokio::time::timeout(down, self.refuse_connections()).await;
         }
-        *running = Some(self.serve(engine, folder)?);
+        *running = Some(self.serve(engine)?);
         Ok(())
     }
 

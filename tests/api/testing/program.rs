@@ -86,6 +86,30 @@ async fn fixtures_may_have_a_byte_order_mark() {
     }
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn an_ephemeral_server_has_no_files_while_it_loads_fixtures() {
+    let folder = tempfile::tempdir().unwrap();
+    let groups: Vec<Value> = (0..1000).map(|number| json!({"name": format!("group {number}")})).collect();
+    let owner = json!({"email": "a@example.com", "full_name": "A", "role": "owner"});
+    let fixtures = write(&folder, json!({"users": [owner], "groups": groups}).to_string());
+    let mut program = command();
+    program.args(["serve", "--ephemeral", "--listen", "127.0.0.1:0", "--fixtures"]).arg(fixtures);
+    let (out, log) = (std::process::Stdio::null(), std::process::Stdio::piped());
+    let mut child = program.stdout(out).stderr(log).spawn().unwrap();
+    // Its log fills the pipe, so it waits in the middle of the groups.
+    let mut line = String::new();
+    let mut log = std::io::BufReader::new(child.stderr.take().unwrap());
+    std::io::BufRead::read_line(&mut log, &mut line).unwrap();
+    let files = open_files(child.id());
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(line.contains("a group was created"), "{line}");
+    let databases: Vec<&String> = files.iter().filter(|path| path.contains("chat.sqlite")).collect();
+    assert!(!databases.is_empty(), "{files:?}");
+    assert!(databases.iter().all(|path| path.ends_with(" (deleted)")), "{databases:?}");
+}
+
 #[tokio::test]
 async fn wrong_fixtures_end_the_program_with_code_2_and_the_line() {
     let folder = tempfile::tempdir().unwrap();
