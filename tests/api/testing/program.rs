@@ -128,6 +128,13 @@ async fn wrong_fixtures_end_the_program_with_code_2_and_the_line() {
             "line 4: Not authorized to send to channel 'private'",
         ),
         (
+            "{\"users\": [{\"email\": \"a@example.com\", \"full_name\": \"A\", \"role\": \"owner\"},\n\
+              {\"email\": \"b@example.com\", \"full_name\": \"B\"}],\n\
+              \"channels\": [{\"name\": \"private\", \"private\": true}],\n\
+              \"messages\": [{\"sender\": \"b@example.com\", \"channel\": \"private\", \"topic\": \"t\", \"content\": \"c\"}]}",
+            "line 4: Not authorized to send to channel 'private'",
+        ),
+        (
             "{\"users\": [{\"email\": \"a@example.com\", \"full_name\": \"A\", \"role\": \"owner\"}],\n\
               \"settings\": {\"name\": \"B\",\n\"nmae\": \"C\"}}",
             "line 3: PATCH /realm has no parameter nmae",
