@@ -112,6 +112,7 @@ impl Level {
         let top = if path.ends_with("register") { "register" } else { "server_settings" };
         if top == "register" {
             self.add_policies(answer);
+            self.add_irregular_policies(answer);
             self.hide_system_groups(answer);
         }
         self.hide(top, answer);
@@ -141,6 +142,36 @@ impl Level {
                 && let Some(value) = answer.get(permission)
             {
                 answer[policy] = policy_number(value, narrowest, widest).into();
+            }
+        }
+    }
+
+    /// Adds policies with numbers of their own, and one that became several.
+    fn add_irregular_policies(&self, answer: &mut Value) {
+        let replaced = |permission: &str| {
+            let is_later = self.later("register").any(|member| member == permission);
+            answer.get(permission).filter(|_| is_later)
+        };
+        let is_of_members = |permission: &Value| policy_number(permission, Administrators, Members) == 1;
+        let bots = replaced("realm_can_create_bots_group").map(|all_bots| {
+            let write_only = replaced("realm_can_create_write_only_bots_group");
+            match (is_of_members(all_bots), write_only.is_some_and(is_of_members)) {
+                (true, _) => 1,
+                (false, true) => 2,
+                (false, false) => 3,
+            }
+        });
+        let direct = replaced("realm_direct_message_permission_group")
+            .map(|permission| if policy_number(permission, Nobody, Everyone) == 6 { 2 } else { 1 });
+        let channels = replaced("realm_create_public_stream_policy").and_then(Value::as_i64);
+        let policies = [
+            ("realm_bot_creation_policy", bots),
+            ("realm_private_message_policy", direct),
+            ("realm_create_stream_policy", channels),
+        ];
+        for (policy, number) in policies {
+            if let Some(number) = number {
+                answer[policy] = number.into();
             }
         }
     }
@@ -291,6 +322,38 @@ mod tests {
             let is_known =
                 Level { feature_level: 1, version: None }.later("register").any(|name| name == permission);
             assert!(is_known, "{policy}: no line for {permission}");
+        }
+    }
+
+    #[test]
+    fn policies_with_numbers_of_their_own_are_those_of_older_servers() {
+        let cases = [
+            (Members, Members, Everyone, (1, 1)),
+            (Administrators, Members, Nobody, (2, 2)),
+            (Administrators, Administrators, Members, (3, 1)),
+        ];
+        for (all_bots, write_only, direct, (bots, private)) in cases {
+            let answer = json!({
+                "realm_can_create_bots_group": all_bots.id(),
+                "realm_can_create_write_only_bots_group": write_only.id(),
+                "realm_direct_message_permission_group": direct.id(),
+                "realm_create_public_stream_policy": 4,
+            });
+            for (feature_level, expected) in [
+                (FEATURE_LEVEL, answer.clone()),
+                (
+                    101,
+                    json!({
+                        "realm_bot_creation_policy": bots,
+                        "realm_private_message_policy": private,
+                        "realm_create_stream_policy": 4,
+                    }),
+                ),
+            ] {
+                let mut shown = answer.clone();
+                Level { feature_level, version: None }.apply("/api/v1/register", &mut shown);
+                assert_eq!(shown, expected, "level {feature_level}");
+            }
         }
     }
 
