@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 /// An action of a user: an endpoint with its parameters, or a message, a reaction or a typing notification with the
 /// members of fixtures.
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "an object")]
 pub(super) struct Act {
     user: String,
     #[serde(default)]

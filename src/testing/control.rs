@@ -281,7 +281,7 @@ async fn requests(double: &Double, mut query: Query) -> ApiResult<Value> {
 
 /// `PUT /clock`.
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "an object")]
 struct ClockChange {
     #[serde(default)]
     now: Option<Date>,
@@ -293,7 +293,7 @@ struct ClockChange {
 
 /// `POST /queues/expire`.
 #[derive(Default, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "an object")]
 struct Expire {
     #[serde(default)]
     user: Option<String>,

@@ -113,7 +113,7 @@ pub struct ClockState {
 
 /// Options of a restart.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "an object")]
 pub struct Restart {
     /// Cuts connections, as a crash does. By default running requests are answered first.
     #[serde(default)]

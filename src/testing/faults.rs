@@ -32,7 +32,7 @@ pub const MAX_DELAY: f64 = 24.0 * 3600.0;
 /// # let _ = (too_many, lost_answer);
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "an object")]
 pub struct Fault {
     /// The method, in any case; by default any.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -64,7 +64,7 @@ const EARLIER_NAMES: [(&str, &str, &str, i64); 10] = [
 
 /// The version that a test server announces instead of its own.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "an object")]
 pub struct Level {
     /// The feature level. `GET /server_settings` and `POST /register` omit later members. Renamed members have their
     /// earlier names. Most permissions of later levels are the numeric policies that they replaced.

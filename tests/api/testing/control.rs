@@ -153,6 +153,7 @@ async fn control_errors_have_a_reason() {
         (Method::POST, "/faults", json!({"status": 429, "path ": "x"}), 400, "unknown field `path `"),
         (Method::POST, "/faults", json!(["GET", "/messages"]), 400, "the body is a list"),
         (Method::PUT, "/level", json!([5]), 400, "the body is a list"),
+        (Method::PUT, "/level", json!(277), 400, "integer `277`, expected an object"),
         (Method::POST, "/queues/expire", json!([]), 400, "the body is a list"),
         (Method::POST, "/faults", json!({"times": 2}), 400, "a fault needs one of"),
         (
