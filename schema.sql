@@ -123,6 +123,8 @@ CREATE INDEX user_setting_mailed ON user_setting (user_id)
     WHERE property = 'enable_stream_email_notifications' AND value = 'true';
 CREATE INDEX user_setting_pushed ON user_setting (user_id)
     WHERE property = 'enable_stream_push_notifications' AND value = 'true';
+CREATE INDEX user_setting_resolved ON user_setting (user_id, property, value)
+    WHERE property = 'resolved_topic_notice_auto_read_policy';
 
 -- Custom profile fields.
 CREATE TABLE profile_field (
@@ -484,9 +486,15 @@ CREATE TABLE subscription_span (
     PRIMARY KEY (user_id, stream_id, from_message_id)
 ) STRICT, WITHOUT ROWID;
 
--- Former subscribers of a channel: they receive events about the messages that they received.
+-- Former subscribers of a channel: they receive events about the messages that they received. Spans of one message, which can be
+-- very many, are found by it: those that end after a message would be all later ones.
 CREATE INDEX subscription_span_ended ON subscription_span (stream_id, until_message_id)
-    WHERE until_message_id IS NOT NULL;
+    WHERE until_message_id > from_message_id + 1;
+CREATE INDEX subscription_span_single ON subscription_span (stream_id, from_message_id, until_message_id)
+    WHERE until_message_id = from_message_id + 1;
+-- `until_message_id` is in it because SQLite tests the condition for each row.
+CREATE INDEX subscription_span_current ON subscription_span (stream_id, from_message_id, until_message_id)
+    WHERE until_message_id IS NULL;
 
 -- Messages that were moved to a channel from another one. The receivers of other messages follow from the spans of the channel to
 -- which they were sent; those of moved messages are in `user_ids`. Messages with the same receivers share a row, so a moved topic
@@ -702,6 +710,8 @@ CREATE TABLE read_chunk (
     bits            BLOB    NOT NULL,             -- a roaring bitmap of whole ids
     PRIMARY KEY (user_id, recipient_id, chunk)
 ) STRICT, WITHOUT ROWID;
+
+CREATE INDEX read_chunk_recipient ON read_chunk (recipient_id, chunk);
 
 -- Visibility policies of topics (muted, unmuted, followed). The topic need not have messages.
 CREATE TABLE user_topic (

@@ -48,6 +48,7 @@ pub(super) const MIGRATIONS: &[(&str, &str)] = &[
     ("0034_mail_priority", include_str!("0034_mail_priority.sql")),
     ("0035_push_indexes", include_str!("0035_push_indexes.sql")),
     ("0036_event_withdrawals", include_str!("0036_event_withdrawals.sql")),
+    ("0037_receipt_indexes", include_str!("0037_receipt_indexes.sql")),
 ];
 
 /// Makes the schema in an empty database.

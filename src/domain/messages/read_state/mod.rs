@@ -1,14 +1,17 @@
 //! Read state: a [`ReadSet`] for each user and conversation, loaded and stored.
 //!
 //! - [`read_set`]: the set itself;
+//! - [`by_users`]: which of some messages all users have read;
 //! - [`bulk_events`]: events for messages that became read for many users of channels.
 
 pub mod bulk_events;
+pub mod by_users;
 pub mod read_set;
 
 use crate::domain::access::messages::{MovedReceipts, Ranges, clip, received_ids};
 use crate::domain::limits::MAX_SHOWN_UNREAD;
-use crate::domain::messages::read_state::read_set::{CHUNK_BITS, ReadSet};
+use crate::domain::messages::read_state::by_users::ReadByUsers;
+use crate::domain::messages::read_state::read_set::ReadSet;
 use crate::domain::messages::{phones, sql};
 use crate::domain::rows::channel::StreamRow;
 use crate::error::ApiResult;
@@ -198,33 +201,14 @@ fn newest_bit(connection: &Connection, recipient_id: RecipientId) -> ApiResult<O
     Ok(sql::newest_of(connection, recipient_id)?.and_then(MessageId::bit))
 }
 
-/// Returns the users who have read a message of a conversation, with one statement.
+/// Returns the users who have read a message of a conversation.
 pub fn users_who_read(
     connection: &Connection,
     recipient_id: RecipientId,
     id: MessageId,
 ) -> ApiResult<RoaringBitmap> {
-    let Some(bit) = id.bit() else { return Ok(RoaringBitmap::new()) };
-    let mut statement = connection.prepare_cached(
-        "SELECT state.user_id, read_until >= ?2, bits
-         FROM read_state AS state INDEXED BY read_state_recipient LEFT JOIN read_chunk AS piece
-             ON piece.user_id = state.user_id AND piece.recipient_id = state.recipient_id AND chunk = ?3
-         WHERE state.recipient_id = ?1",
-    )?;
-    let mut rows = statement.query((recipient_id, bit, bit >> CHUNK_BITS))?;
-    let mut users = RoaringBitmap::new();
-    while let Some(row) = rows.next()? {
-        let is_before_mark: bool = row.get(1)?;
-        let is_read = is_before_mark
-            || match row.get_ref(2)?.as_blob_or_null().map_err(rusqlite::Error::from)? {
-                Some(bits) => bitmap::from_blob(2, bits)?.contains(bit),
-                None => false,
-            };
-        if is_read {
-            users.extend(row.get::<_, UserId>(0)?.bit());
-        }
-    }
-    Ok(users)
+    let ids = id.bit().into_iter().collect();
+    Ok(ReadByUsers::load(connection, recipient_id, &ids)?.all)
 }
 
 /// Sets which messages of a conversation a user has read and which not, for messages that move to it.

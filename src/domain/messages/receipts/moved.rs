@@ -135,7 +135,8 @@ pub fn group_by_receivers(
     recipient_id: RecipientId,
     ids: &[MessageId],
 ) -> ApiResult<ReceiverGroups> {
-    group(connection, recipient_id, ids, span_ends(connection, stream_id, &[CURRENT_SPANS, ENDED_SPANS])?)
+    let spans = span_ends(connection, stream_id, ids, &[CURRENT_SPANS, SINGLE_SPANS, ENDED_SPANS])?;
+    group(connection, recipient_id, ids, spans)
 }
 
 /// Groups messages as [`group_by_receivers`], without receivers who have been subscribed since: a channel may have very many.
@@ -145,7 +146,8 @@ pub fn group_by_former_receivers(
     recipient_id: RecipientId,
     ids: &[MessageId],
 ) -> ApiResult<ReceiverGroups> {
-    group(connection, recipient_id, ids, span_ends(connection, stream_id, &[ENDED_SPANS])?)
+    let spans = span_ends(connection, stream_id, ids, &[SINGLE_SPANS, ENDED_SPANS])?;
+    group(connection, recipient_id, ids, spans)
 }
 
 /// In one pass over the ids and the ends of spans.
@@ -181,19 +183,31 @@ fn group(
 type SpanEnd = (MessageId, u32, bool);
 
 const CURRENT_SPANS: &str = "SELECT user_id, from_message_id, until_message_id
-     FROM subscription INDEXED BY subscription_stream JOIN subscription_span USING (user_id, stream_id)
-     WHERE stream_id = ?1 AND active AND until_message_id IS NULL";
+     FROM subscription_span INDEXED BY subscription_span_current
+     WHERE stream_id = ?1 AND until_message_id IS NULL AND from_message_id <= ?3";
 
+/// Ended spans of one message.
+const SINGLE_SPANS: &str = "SELECT user_id, from_message_id, until_message_id
+     FROM subscription_span INDEXED BY subscription_span_single
+     WHERE stream_id = ?1 AND until_message_id = from_message_id + 1 AND from_message_id BETWEEN ?2 AND ?3";
+
+/// Longer ones.
 const ENDED_SPANS: &str = "SELECT user_id, from_message_id, until_message_id
      FROM subscription_span INDEXED BY subscription_span_ended
-     WHERE stream_id = ?1 AND until_message_id IS NOT NULL AND from_message_id < until_message_id";
+     WHERE stream_id = ?1 AND until_message_id > from_message_id + 1
+         AND until_message_id > ?2 AND from_message_id <= ?3";
 
-/// The beginnings and ends of spans, in the order of messages; at one message, ends come first.
-fn span_ends(connection: &Connection, stream_id: StreamId, statements: &[&str]) -> ApiResult<Vec<SpanEnd>> {
+/// The beginnings and ends of spans that may contain some of the messages, in the order of messages; at one message, ends come first.
+fn span_ends(
+    connection: &Connection,
+    stream_id: StreamId,
+    ids: &[MessageId],
+    statements: &[&str],
+) -> ApiResult<Vec<SpanEnd>> {
     let mut ends = Vec::new();
     for statement in statements {
         let mut statement = connection.prepare_cached(statement)?;
-        let mut rows = statement.query([stream_id])?;
+        let mut rows = statement.query((stream_id, ids.first(), ids.last()))?;
         while let Some(row) = rows.next()? {
             let (user_id, until): (UserId, Option<MessageId>) = (row.get(0)?, row.get(2)?);
             let Some(user) = user_id.bit() else { continue };

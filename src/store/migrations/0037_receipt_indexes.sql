@@ -1,0 +1,12 @@
+-- Spans of one message, which can be very many, are found by it, and longer ones by their end.
+DROP INDEX subscription_span_ended;
+CREATE INDEX subscription_span_ended ON subscription_span (stream_id, until_message_id)
+    WHERE until_message_id > from_message_id + 1;
+CREATE INDEX subscription_span_single ON subscription_span (stream_id, from_message_id, until_message_id)
+    WHERE until_message_id = from_message_id + 1;
+-- Who received and read a message is found without looking at each subscriber's rows in other tables.
+CREATE INDEX subscription_span_current ON subscription_span (stream_id, from_message_id, until_message_id)
+    WHERE until_message_id IS NULL;
+CREATE INDEX read_chunk_recipient ON read_chunk (recipient_id, chunk);
+CREATE INDEX user_setting_resolved ON user_setting (user_id, property, value)
+    WHERE property = 'resolved_topic_notice_auto_read_policy';
