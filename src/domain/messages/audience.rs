@@ -95,7 +95,7 @@ pub fn by_known_messages(
 }
 
 /// Groups users by which of the messages they received, without users who received none.
-fn classes(groups: &ReceiverGroups, users: RoaringBitmap) -> ReceiverGroups {
+pub fn classes(groups: &ReceiverGroups, users: RoaringBitmap) -> ReceiverGroups {
     let mut classes = vec![(RoaringBitmap::new(), users)];
     for (received, receivers) in groups {
         let split = classes.into_iter().flat_map(|(known, users)| {

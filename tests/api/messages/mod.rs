@@ -2,6 +2,7 @@
 
 mod bounds;
 mod bounds_of_reading;
+mod crowds;
 mod delete;
 mod edit;
 mod edited_events;

@@ -15,10 +15,12 @@ use crate::api::messages::moves::plan::Move;
 use crate::api::messages::moves::receipts::Receipts;
 use crate::domain::access::messages::clip;
 use crate::domain::messages::audience::{
-    Notified, by_known_messages, readers_among, readers_besides_subscribers, recipients, without_guests,
+    Notified, by_known_messages, classes, readers_among, readers_besides_subscribers, recipients,
+    without_guests,
 };
 use crate::domain::messages::events::{FlagsChanged, MessagesDeleted};
 use crate::domain::messages::flags::bit;
+use crate::domain::messages::read_state::by_users::ReadByUsers;
 use crate::domain::messages::receipts::moved;
 use crate::domain::messages::receipts::moved::ReceiverGroups;
 use crate::domain::messages::topic_sql;
@@ -34,6 +36,7 @@ use crate::store::Tx;
 use crate::types::{MessageId, UserId};
 use roaring::RoaringBitmap;
 use std::collections::BTreeMap;
+use std::iter;
 
 /// Applies a move: rows, read state, topic policies, and the events for users who lose access. Returns which messages
 /// everyone else is to be notified of, as part of the edit. The history of `skip_history_of` is not written: its edit
@@ -99,9 +102,10 @@ fn between_channels(
     let others = notified.bitmap() - subscribers.bitmap();
     let keep_access = readers_besides_subscribers(tx, &mv.to, others.clone())?;
     let lose_access = &others - &keep_access;
-    emit_read(tx, mv, &receivers.lost(), &(&keep_access | &receivers.subscribers))?;
+    let read = ReadByUsers::load(tx, mv.from.recipient_id, &mv.id_set())?;
+    emit_read(tx, &read, &receivers.lost(), &(&keep_access | &receivers.subscribers));
     receipts::write_rows(tx, mv, caller, skip_history_of)?;
-    receipts::transfer(tx, mv, receivers)?;
+    receipts::transfer(tx, mv, receivers, &read)?;
     if !lose_access.is_empty() {
         let flagged = messages::users_with_any_flag(tx, mv.ids.iter().copied())?;
         delete_flags(tx, mv.id_set(), flagged & &lose_access)?;
@@ -141,18 +145,24 @@ fn between_channels(
 }
 
 /// Emits that messages are read, for those of `user_ids` who do not receive them in the new channel. They can read that channel.
-fn emit_read(tx: &mut Tx<'_>, mv: &Move, lost: &ReceiverGroups, user_ids: &RoaringBitmap) -> ApiResult<()> {
-    let mut by_messages: BTreeMap<Vec<MessageId>, Vec<UserId>> = BTreeMap::new();
-    for user_id in (user_ids & moved::all_receivers(lost)).into_iter().map(UserId::from) {
-        let unread = receipts::unread_among(tx, user_id, mv, lost)?;
+/// `read` is who has read the messages.
+fn emit_read(tx: &mut Tx<'_>, read: &ReadByUsers, lost: &ReceiverGroups, user_ids: &RoaringBitmap) {
+    let partial = read.partial();
+    let mut by_messages: BTreeMap<Vec<MessageId>, RoaringBitmap> = BTreeMap::new();
+    let mut add = |unread: RoaringBitmap, users: RoaringBitmap| {
         if !unread.is_empty() {
-            by_messages.entry(unread.into_iter().map(MessageId::from).collect()).or_default().push(user_id);
+            *by_messages.entry(unread.into_iter().map(MessageId::from).collect()).or_default() |= users;
         }
+    };
+    for (unread, users) in classes(lost, user_ids - &read.all - &partial) {
+        add(unread, users);
+    }
+    for user in user_ids & partial {
+        add(receipts::unread_among(read, user, lost), iter::once(user).collect());
     }
     for (ids, users) in by_messages {
-        tx.emit(FlagsChanged::new(true, "read", &ids, None), Audience::users(users));
+        tx.emit(FlagsChanged::new(true, "read", &ids, None), Audience::set(users));
     }
-    Ok(())
 }
 
 /// Deletes the flags of users who lose access to the messages. If there are many, follow-up jobs delete those of some users, unless

@@ -2,6 +2,7 @@
 
 use crate::api::messages::moves::plan::Move;
 use crate::domain::messages::flags::bit;
+use crate::domain::messages::read_state::by_users::ReadByUsers;
 use crate::domain::messages::receipts::moved;
 use crate::domain::messages::receipts::moved::{ChannelReceipts, ReceiverGroups};
 use crate::domain::messages::topic_sql::NewLocation;
@@ -85,8 +86,8 @@ pub fn load(connection: &Connection, mv: &Move) -> ApiResult<Receipts> {
 
 /// Stores who received the messages and who has read them in the new channel. To be called when their rows have moved.
 ///
-/// Stores only deviations from the spans and read sets of the new channel.
-pub fn transfer(tx: &Tx<'_>, mv: &Move, receipts: &Receipts) -> ApiResult<()> {
+/// Stores only deviations from the spans and read sets of the new channel. `read` is who has read the messages in the old one.
+pub fn transfer(tx: &Tx<'_>, mv: &Move, receipts: &Receipts, read: &ReadByUsers) -> ApiResult<()> {
     moved::remove(tx, mv.from.recipient_id, &mv.id_set())?;
     let by_spans = moved::group_by_receivers(tx, mv.to.stream_id, mv.to.recipient_id, &mv.ids)?;
     let mut stored = ChannelReceipts::load(tx, mv.to.recipient_id)?;
@@ -103,17 +104,27 @@ pub fn transfer(tx: &Tx<'_>, mv: &Move, receipts: &Receipts) -> ApiResult<()> {
     for (ids, users) in &receipts.after {
         forget_historical(tx, ids, users)?;
     }
-    for bit in moved::all_receivers(&receipts.after) {
-        let user_id = UserId::from(bit);
-        let unread = unread_among(tx, user_id, mv, &receipts.before)?;
-        let mut read = RoaringBitmap::new();
-        for (ids, _) in receipts.after.iter().filter(|(_, users)| users.contains(bit)) {
-            read |= ids;
+    let there = ReadByUsers::load(tx, mv.to.recipient_id, &mv.id_set())?;
+    for user in to_compare(receipts, read, &there) {
+        let unread = unread_among(read, user, &receipts.before);
+        let groups = receipts.after.iter().filter(|(_, users)| users.contains(user));
+        let seen = groups.fold(RoaringBitmap::new(), |all, (ids, _)| all | ids) - &unread;
+        if !there.unread(user, seen.clone()).is_empty() || there.unread(user, unread.clone()) != unread {
+            read_state::set(tx, UserId::from(user), mv.to.recipient_id, &seen, &unread)?;
         }
-        read -= &unread;
-        read_state::set(tx, user_id, mv.to.recipient_id, &read, &unread)?;
     }
     Ok(())
+}
+
+/// Returns the receivers whose read state in the new channel may have to change: of thousands, these are few as a rule.
+fn to_compare(receipts: &Receipts, read: &ReadByUsers, there: &ReadByUsers) -> RoaringBitmap {
+    let mut users = read.partial() | there.partial();
+    for ((_, before), (_, after)) in receipts.before.iter().zip(&receipts.after) {
+        let unread = before - &read.all;
+        users |= (after - &unread) - &there.all;
+        users |= unread & &there.all;
+    }
+    users & moved::all_receivers(&receipts.after)
 }
 
 /// Removes the flag `historical` from users who are no longer receivers.
@@ -127,15 +138,8 @@ fn forget_historical(tx: &Tx<'_>, ids: &RoaringBitmap, receivers: &RoaringBitmap
     Ok(())
 }
 
-/// Returns the messages that a user received in the old channel and has not read there.
-pub fn unread_among(
-    connection: &Connection,
-    user_id: UserId,
-    mv: &Move,
-    before: &ReceiverGroups,
-) -> ApiResult<RoaringBitmap> {
-    let read = read_state::load(connection, user_id, mv.from.recipient_id)?;
-    let groups = before.iter().filter(|(_, users)| user_id.is_in(users));
-    let received = groups.fold(RoaringBitmap::new(), |all, (ids, _)| all | ids);
-    Ok(read.missing(&received))
+/// Returns the messages of some groups that a user received and has not read.
+pub fn unread_among(read: &ReadByUsers, user: u32, groups: &ReceiverGroups) -> RoaringBitmap {
+    let received = groups.iter().filter(|(_, users)| users.contains(user));
+    read.unread(user, received.fold(RoaringBitmap::new(), |all, (ids, _)| all | ids))
 }

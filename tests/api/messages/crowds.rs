@@ -1,0 +1,73 @@
+//! Changes in channels with many subscribers: the number of the writer's statements does not grow with them.
+
+use super::edit;
+use super::finding::found;
+use crate::harness::{Client, TestServer};
+use rusqlite::trace::{TraceEvent, TraceEventCodes};
+use serde_json::json;
+use std::cell::Cell;
+use teamchat::store::{StoreError, Tx};
+
+thread_local! {
+    /// Statements that the thread of a writer has begun.
+    static BEGUN: Cell<usize> = const { Cell::new(0) };
+}
+
+fn count(_: TraceEvent<'_>) {
+    BEGUN.set(BEGUN.get() + 1);
+}
+
+/// Makes a change, and returns the number of statements that the writer runs meanwhile.
+async fn statements(server: &TestServer, change: impl Future<Output = ()>) -> usize {
+    let begin = |tx: &mut Tx<'_>| -> Result<(), StoreError> {
+        tx.trace_v2(TraceEventCodes::SQLITE_TRACE_STMT, Some(count));
+        BEGUN.set(0);
+        Ok(())
+    };
+    server.app().writer.run(begin).await.unwrap();
+    change.await;
+    let end = |_: &mut Tx<'_>| -> Result<usize, StoreError> { Ok(BEGUN.get()) };
+    server.app().writer.run(end).await.unwrap()
+}
+
+/// Other work of the writer may come between.
+fn assert_similar(counts: &[usize]) {
+    assert!(counts[1] < counts[0] + 25, "{counts:?}");
+}
+
+/// The read state of a receiver is written only if it is another in the new channel.
+#[tokio::test]
+async fn moves_to_another_channel_do_not_load_each_read_state() {
+    let mut counts = Vec::new();
+    for size in [10, 60] {
+        let server = TestServer::start().await;
+        let (owner, crowd) = (server.owner().await, server.crowd(size).await);
+        let subscribers: Vec<&Client> = crowd.iter().chain([&owner]).collect();
+        let garden = server.channel("garden", &subscribers).await;
+        let shed = server.channel("shed", &subscribers).await;
+        let first = owner.send(garden, "lunch", "one").await;
+        let second = owner.send(garden, "lunch", "two").await;
+        server
+            .sql(&format!(
+                "INSERT OR REPLACE INTO read_state (user_id, recipient_id, read_until)
+                 SELECT user_id, recipient_id, {first} FROM user CROSS JOIN recipient
+                 WHERE stream_id IN ({garden}, {shed}) AND NOT is_system_bot"
+            ))
+            .await;
+        let read = json!({"messages": [second], "op": "add", "flag": "read"});
+        crowd[1].post("/messages/flags", read).await.ok();
+        let unread = json!({"messages": [first], "op": "remove", "flag": "read"});
+        crowd[2].post("/messages/flags", unread).await.ok();
+        let change = json!({"stream_id": shed, "propagate_mode": "change_all"});
+        let moved = async {
+            edit(&owner, first, change).await.ok();
+        };
+        counts.push(statements(&server, moved).await);
+        let cases: [(usize, &[i64]); 4] = [(0, &[second]), (1, &[]), (2, &[first, second]), (3, &[second])];
+        for (user, expected) in cases {
+            assert_eq!(found(&crowd[user], json!([["is", "unread"]])).await, expected, "user {user}");
+            assert_eq!(found(&crowd[user], json!([["channel", "shed"]])).await, [first, second]);
+        }
+    }
+    assert_similar(&counts);
+}
