@@ -39,6 +39,17 @@ pub fn list_by_person(
         .collect()
 }
 
+/// Lists the users who have set their policy for notices of resolved topics, with the values as JSON text.
+pub fn list_resolved_topic_policies(connection: &Connection) -> rusqlite::Result<Vec<(UserId, String)>> {
+    connection
+        .prepare_cached(
+            "SELECT user_id, value FROM user_setting INDEXED BY user_setting_resolved
+             WHERE property = 'resolved_topic_notice_auto_read_policy'",
+        )?
+        .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?
+        .collect()
+}
+
 /// Sets a user's value of a setting.
 pub fn set(connection: &Connection, user_id: UserId, name: &str, value: &Value) -> rusqlite::Result<()> {
     connection.execute_cached(

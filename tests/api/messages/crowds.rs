@@ -71,3 +71,29 @@ async fn moves_to_another_channel_do_not_load_each_read_state() {
     }
     assert_similar(&counts);
 }
+
+#[tokio::test]
+async fn notices_of_resolved_topics_do_not_load_the_setting_of_each_subscriber() {
+    let mut counts = Vec::new();
+    for size in [10, 60] {
+        let server = TestServer::start().await;
+        let crowd = server.crowd(size).await;
+        let garden = server.channel("garden", &crowd.iter().collect::<Vec<_>>()).await;
+        server
+            .sql(
+                "INSERT OR REPLACE INTO user_setting (user_id, property, value)
+                 SELECT user_id, 'resolved_topic_notice_auto_read_policy', '\"never\"' FROM user
+                 WHERE NOT is_system_bot",
+            )
+            .await;
+        let id = crowd[0].send(garden, "lunch", "hello").await;
+        let change = json!({"topic": "\u{2714} lunch", "propagate_mode": "change_all"});
+        let resolved = async {
+            crowd[0].patch(&format!("/messages/{id}"), change).await.ok();
+        };
+        counts.push(statements(&server, resolved).await);
+        let notice = found(&crowd[1], json!([["is", "unread"]])).await;
+        assert_eq!((notice.len(), notice[0]), (2, id));
+    }
+    assert_similar(&counts);
+}

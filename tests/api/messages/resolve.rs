@@ -44,19 +44,23 @@ async fn a_topic_is_resolved_and_opened_again() {
 async fn notices_of_resolved_topics_are_unread_by_setting() {
     let Place { server, owner, garden, .. } = Place::new().await;
     let mut users = Vec::new();
-    // Followers of the topic and their settings: is the notice unread?
+    // Followers of the topic and their settings, empty if they have not set it: is the notice unread?
     for (number, (follows, policy, is_unread)) in [
         (false, "always", false),
         (true, "always", false),
         (false, "except_followed", false),
         (true, "except_followed", true),
         (false, "never", true),
+        (false, "", false),
+        (true, "", true),
     ]
     .into_iter()
     .enumerate()
     {
         let user = server.member(&format!("user{number}")).await;
-        user.patch("/settings", json!({"resolved_topic_notice_auto_read_policy": policy})).await.ok();
+        if !policy.is_empty() {
+            user.patch("/settings", json!({"resolved_topic_notice_auto_read_policy": policy})).await.ok();
+        }
         if follows {
             let follow = json!({"stream_id": garden, "topic": "lunch", "visibility_policy": 3});
             user.post("/user_topics", follow).await.ok();

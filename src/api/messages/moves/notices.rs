@@ -140,21 +140,20 @@ fn readers_of_resolve_notice(tx: &mut Tx<'_>, mv: &Move) -> ApiResult<Vec<UserId
         .filter(|(_, policy)| *policy == VisibilityPolicy::Followed)
         .filter_map(|(user_id, _)| user_id.bit())
         .collect();
-    let subscribers = members::audience(tx, mv.to.stream_id)?;
-    let mut readers = Vec::new();
-    for bit in subscribers.bitmap() {
-        let user_id = UserId::from(bit);
-        let policy: String = user_settings::RESOLVED_TOPIC_NOTICE_AUTO_READ_POLICY.get(tx, user_id)?;
-        let is_unread = match policy.as_str() {
-            "never" => true,
-            "except_followed" => followers.contains(bit),
-            _ => false,
-        };
-        if !is_unread {
-            readers.push(user_id);
+    let mut readers = members::audience(tx, mv.to.stream_id)?.bitmap().clone();
+    let mut unread = RoaringBitmap::new();
+    let mut without_value = followers.clone();
+    for (user_id, stored) in user_settings::list_resolved_topic_policies(tx)? {
+        let Some(user) = user_id.bit().filter(|user| readers.contains(*user)) else { continue };
+        without_value.remove(user);
+        let policy: String = user_settings::RESOLVED_TOPIC_NOTICE_AUTO_READ_POLICY.parse(Some(stored))?;
+        if policy == "never" || policy == "except_followed" && followers.contains(user) {
+            unread.insert(user);
         }
     }
-    Ok(readers)
+    // The default is `except_followed`.
+    readers -= unread | without_value;
+    Ok(readers.into_iter().map(UserId::from).collect())
 }
 
 fn new_location(mv: &Move) -> Destination {
