@@ -6,6 +6,7 @@ use crate::domain::groups::permission::StreamSetting;
 use crate::domain::messages::receipts::moved::ReceiverGroups;
 use crate::domain::messages::record::MessageRow;
 use crate::domain::messages::{flag_sql, read_state, receipts};
+use crate::domain::realm::user_ids::set;
 use crate::domain::rows;
 use crate::domain::rows::channel::StreamRow;
 use crate::domain::subscriptions;
@@ -145,8 +146,15 @@ pub fn may_read(tx: &Tx<'_>, stream: &StreamRow, user_id: UserId) -> ApiResult<b
         || !readers_besides_subscribers(tx, stream, user)?.is_empty())
 }
 
-/// Returns the active users among `user_ids` who are no guests.
+/// Number of users up to which [`without_guests`] looks up each of them.
+const MAX_LOOKED_UP: u64 = 100;
+
+/// Returns the active users among `user_ids` who are no guests. Each change of a message asks about all of its former receivers.
 pub fn without_guests(connection: &Connection, user_ids: RoaringBitmap) -> ApiResult<RoaringBitmap> {
+    if user_ids.len() > MAX_LOOKED_UP {
+        let members = "SELECT user_id FROM user WHERE is_active AND role <> 600";
+        return Ok(user_ids & set(connection, members, ())?);
+    }
     let mut statement = connection.prepare_cached(
         "SELECT EXISTS (SELECT 1 FROM user WHERE user_id = ?1 AND is_active AND role <> 600)",
     )?;

@@ -97,3 +97,29 @@ async fn notices_of_resolved_topics_do_not_load_the_setting_of_each_subscriber()
     }
     assert_similar(&counts);
 }
+
+#[tokio::test]
+async fn reactions_do_not_look_up_each_former_subscriber() {
+    let mut counts = Vec::new();
+    for size in [10, 150] {
+        let server = TestServer::start().await;
+        let (owner, gus) = (server.owner().await, server.guest("gus").await);
+        let crowd = server.crowd(size).await;
+        let subscribers: Vec<&Client> = crowd.iter().chain([&owner, &gus]).collect();
+        let garden = server.channel("garden", &subscribers).await;
+        let id = owner.send(garden, "lunch", "hello").await;
+        let former: Vec<i64> = crowd.iter().chain([&gus]).map(|user| user.user_id).collect();
+        let leave = json!({"subscriptions": ["garden"], "principals": former});
+        owner.delete("/users/me/subscriptions", leave).await.ok();
+        let types = json!({"event_types": ["reaction"]});
+        let (mut of_guest, mut of_member) = (gus.register(&types).await, crowd[1].register(&types).await);
+        let path = format!("/messages/{id}/reactions");
+        let reaction = async {
+            owner.post(&path, json!({"emoji_name": "tada"})).await.ok();
+        };
+        counts.push(statements(&server, reaction).await);
+        of_member.expect_kinds(&["reaction/add"]).await;
+        of_guest.expect_nothing().await;
+    }
+    assert_similar(&counts);
+}
