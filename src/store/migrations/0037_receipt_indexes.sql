@@ -4,7 +4,7 @@ CREATE INDEX subscription_span_ended ON subscription_span (stream_id, until_mess
     WHERE until_message_id > from_message_id + 1;
 CREATE INDEX subscription_span_single ON subscription_span (stream_id, from_message_id, until_message_id)
     WHERE until_message_id = from_message_id + 1;
--- Who received and read a message is found without looking at each subscriber's rows in other tables.
+-- The receivers and readers of a message are found without looking at rows of each subscriber in other tables.
 CREATE INDEX subscription_span_current ON subscription_span (stream_id, from_message_id, until_message_id)
     WHERE until_message_id IS NULL;
 CREATE INDEX read_chunk_recipient ON read_chunk (recipient_id, chunk);

@@ -191,7 +191,7 @@ const SINGLE_SPANS: &str = "SELECT user_id, from_message_id, until_message_id
      FROM subscription_span INDEXED BY subscription_span_single
      WHERE stream_id = ?1 AND until_message_id = from_message_id + 1 AND from_message_id BETWEEN ?2 AND ?3";
 
-/// Longer ones.
+/// Longer spans that have ended.
 const ENDED_SPANS: &str = "SELECT user_id, from_message_id, until_message_id
      FROM subscription_span INDEXED BY subscription_span_ended
      WHERE stream_id = ?1 AND until_message_id > from_message_id + 1
