@@ -8,7 +8,7 @@
 //! The index only marks an entry as deleted; the words leave the file when the segment that has them is merged with others.
 //! SQLite does this when it sees fit, so that a purge merges all segments. It is done in short jobs, at most once an hour.
 
-use crate::domain::search::emoji::with_words;
+use crate::domain::search::emoji::with_names;
 use crate::domain::search::index::KnownWords;
 use crate::domain::search::text::{fold, words};
 use crate::error::ApiResult;
@@ -47,8 +47,9 @@ const PAGES_PER_STEP: i64 = 16;
 /// the next purge. To be called before the row changes.
 pub fn retire(tx: &mut Tx<'_>, id: MessageId) -> rusqlite::Result<()> {
     let Some((content, subject)) = texts_of(tx, id)? else { return Ok(()) };
-    retire_words(tx, &content)?;
-    retire_words(tx, &subject)
+    let mut words = words_of(&content);
+    words.extend(words_of(&subject));
+    retire_all(tx, words)
 }
 
 /// Records as [`retire`] that the content of a message is about to be replaced: only words that the new one lacks are looked up.
@@ -254,10 +255,11 @@ fn texts_of(connection: &Connection, id: MessageId) -> rusqlite::Result<Option<(
         .optional()
 }
 
-/// The words of a text as the list has them.
+/// The words of a text as the list has them. A long message may repeat a few words or emoji thousands of times.
 fn words_of(text: &str) -> HashSet<String> {
-    let (text, _) = with_words(text);
-    words(&text).map(|range| fold(&text[range])).collect()
+    let text = with_names(text);
+    let spellings: HashSet<&str> = words(&text).map(|range| &text[range]).collect();
+    spellings.into_iter().map(fold).collect()
 }
 
 /// Removes topics without messages, of those after one. Returns the last one that was looked at; `None` after all.
@@ -300,4 +302,17 @@ pub fn merge(tx: &mut Tx<'_>, begins: bool, is_done: Arc<AtomicBool>) {
         is_done.store(!has_merged, Ordering::Relaxed);
         Ok(())
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_folded_and_include_the_names_of_emoji() {
+        let mut found: Vec<String> = words_of("Tea tea TEA, été 🎉🎉 :tada: 東京 x").into_iter().collect();
+        found.sort_unstable();
+        assert_eq!(found, ["ete", "tada", "tea", "x"]);
+        assert!(words_of("🎉 :tada:").is_superset(&words_of(&"🎉".repeat(1000))));
+    }
 }
