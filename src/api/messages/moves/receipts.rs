@@ -129,10 +129,12 @@ fn to_compare(receipts: &Receipts, read: &ReadByUsers, there: &ReadByUsers) -> R
 
 /// Removes the flag `historical` from users who are no longer receivers.
 fn forget_historical(tx: &Tx<'_>, ids: &RoaringBitmap, receivers: &RoaringBitmap) -> ApiResult<()> {
-    let others = messages::users_with_any_flag(tx, ids.iter().map(MessageId::from))? - receivers;
-    for user_id in others.into_iter().map(UserId::from) {
-        for (id, flags) in messages::flags_among(tx, user_id, ids, bit::HISTORICAL)? {
-            messages::put_flags(tx, user_id, id, flags & !bit::HISTORICAL)?;
+    for id in ids.iter().map(MessageId::from) {
+        for user_id in messages::users_with_flag(tx, id, bit::HISTORICAL)? {
+            if !user_id.is_in(receivers) {
+                let flags = messages::flags_of(tx, user_id, id)?;
+                messages::put_flags(tx, user_id, id, flags & !bit::HISTORICAL)?;
+            }
         }
     }
     Ok(())
