@@ -46,6 +46,16 @@ pub fn users_with_flag(connection: &Connection, id: MessageId, mask: i64) -> rus
         .collect()
 }
 
+/// All users with flags on a message, with their flags, ascending.
+pub fn flags_by_user(connection: &Connection, id: MessageId) -> rusqlite::Result<Vec<(UserId, i64)>> {
+    connection
+        .prepare_cached(
+            "SELECT user_id, flags FROM user_message_flags WHERE message_id = ?1 ORDER BY user_id",
+        )?
+        .query_map([id], |row| Ok((row.get(0)?, row.get(1)?)))?
+        .collect()
+}
+
 /// The users who have a flag on one of some messages. It reads only an index, since a message may mention thousands: what the flags
 /// are is in the row of each user and message, on a page of its own.
 pub fn users_with_any_flag(

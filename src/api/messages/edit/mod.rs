@@ -235,14 +235,20 @@ fn emit(
         let known = ids.iter().find(|id| **id == named).or(ids.first());
         let Some(id) = known.copied() else { continue };
         let message = messages::existing(tx, id)?;
+        // A message can mention thousands.
+        let flagged = messages::flags_by_user(tx, id)?;
+        let with = |mask: i64| {
+            let holders = flagged.iter().filter(|(_, flags)| flags & mask != 0);
+            holders.map(|(user_id, _)| *user_id).collect::<Vec<_>>()
+        };
         let flags = FlagHolders {
             read: audience::readers(tx, &audience, stream_now, &message)?,
-            starred: messages::users_with_flag(tx, id, bit::STARRED)?,
-            collapsed: messages::users_with_flag(tx, id, bit::COLLAPSED)?,
-            mentioned: messages::users_with_flag(tx, id, bit::MENTIONED)?,
+            starred: with(bit::STARRED),
+            collapsed: with(bit::COLLAPSED),
+            mentioned: with(bit::MENTIONED),
             stream_wildcard: message.has(attribute::STREAM_WILDCARD),
-            topic_wildcard: messages::users_with_flag(tx, id, bit::TOPIC_WILDCARD_MENTIONED)?,
-            alerted: messages::users_with_flag(tx, id, bit::HAS_ALERT_WORD)?,
+            topic_wildcard: with(bit::TOPIC_WILDCARD_MENTIONED),
+            alerted: with(bit::HAS_ALERT_WORD),
         };
         let event = MessageEdited {
             stream_id: edit.stream.as_ref().map(|stream| stream.stream_id),
