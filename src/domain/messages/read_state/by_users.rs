@@ -1,4 +1,4 @@
-//! Which of some messages the users of a conversation have read: two statements for all users.
+//! Read state of all users of a conversation, about some of its messages: two statements for all users.
 
 use crate::domain::messages::read_state::read_set::CHUNK_BITS;
 use crate::error::ApiResult;
@@ -68,7 +68,7 @@ impl ReadByUsers {
         self.some.keys().copied().collect()
     }
 
-    /// Those of some of the messages that a user has not read.
+    /// The messages of a set of these that a user has not read.
     pub fn unread(&self, user: u32, ids: RoaringBitmap) -> RoaringBitmap {
         match self.some.get(&user) {
             _ if self.all.contains(user) => RoaringBitmap::new(),
