@@ -1075,12 +1075,10 @@ CREATE TABLE welcome_text (
     content         TEXT    NOT NULL              -- Markdown
 ) STRICT;
 
--- Messages that users lost in a move, while events about them are still delivered to these users: events that are too many for one
--- job. A row is deleted by the last job of the withdrawal. After a stop, the next start does it again.
-CREATE TABLE event_withdrawal (
+-- Work that committed jobs have left to follow-up jobs. The job that does the work deletes the row. After a crash, the next start
+-- runs the jobs of all rows.
+CREATE TABLE follow_up (
     id              INTEGER PRIMARY KEY,
-    message_ids     BLOB    NOT NULL,             -- a set of ids: the messages
-    user_ids        BLOB    NOT NULL,             -- a set of ids: the users who lose them
-    also_public     INTEGER NOT NULL,             -- 1: queues that asked for all public channels lose them too
-    until           INTEGER NOT NULL              -- the newest event at the time of the move; later ones stay
+    name            TEXT    NOT NULL,             -- the kind of work: `FollowUp::NAME`
+    data            TEXT    NOT NULL              -- JSON, with the members of the type of this kind
 ) STRICT;

@@ -10,19 +10,22 @@ use crate::domain::messages::events::FlagsChanged;
 use crate::domain::messages::read_state;
 use crate::domain::messages::viewer::MessageViewer;
 use crate::domain::rows::user::UserRow;
-use crate::domain::{access, muted_users, subscriptions, users};
+use crate::domain::{access, muted_users, rows, subscriptions, users};
 use crate::events::{Audience, uniform_event};
-use crate::http::{ApiError, ApiResult, Call, Caller, Reply, Route, USER, User};
-use crate::store::{Snapshot, Tx};
+use crate::http::{ApiError, ApiResult, Call, Caller, Reply, Route, USER, User, ok_unless_refused};
+use crate::store::{FollowUp, FollowUpKind, Snapshot, Tx};
 use crate::types::{MessageId, RecipientId, UserId};
 use hyper::Method;
 use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 
-pub const RESOURCE: Resource = Resource { name: "muted_users", routes, state: STATE, ..Resource::EMPTY };
+pub const RESOURCE: Resource =
+    Resource { name: "muted_users", routes, state: STATE, follow_ups: FOLLOW_UPS, ..Resource::EMPTY };
 
 const STATE: &[StatePart] = &[StatePart { name: "muted_users", fetch: state }];
+
+const FOLLOW_UPS: &[FollowUpKind] = &[FollowUpKind::of::<MutedMessages>()];
 
 /// Number of messages that a job marks as read between two looks at its time.
 const STEP: usize = 500;
@@ -84,7 +87,7 @@ async fn mute_user(call: Call<User>, params: MuteParams) -> ApiResult<Reply> {
             return Err(ApiError::bad_request("User already muted"));
         }
         unread.extend(sent_since(tx, muted.user_id, next)?);
-        mark_read(tx, Caller::clone(caller), muted.user_id, unread)?;
+        MutedMessages { user_id: caller.user_id, muted_user_id: muted.user_id, ids: unread }.run(tx)?;
         emit_and_reply(tx, caller.user_id)
     };
     call.write(job).await
@@ -133,34 +136,43 @@ fn list_muted(connection: &Connection, user_id: UserId) -> rusqlite::Result<Vec<
         .collect()
 }
 
-/// Marks messages of a muted user as read for the caller, of those that the caller received, and emits that: the newest, as many as
+/// Messages of a muted user, to mark as read for another user, of those that this user received, with an event: the newest, as many as
 /// fit into this job, and the others in jobs of their own. They stay unread if the user is unmuted before.
-fn mark_read(
-    tx: &mut Tx<'_>,
-    caller: Caller,
+#[derive(Serialize, Deserialize)]
+struct MutedMessages {
+    user_id: UserId,
     muted_user_id: UserId,
-    mut ids: Vec<MessageId>,
-) -> ApiResult<()> {
-    if !muted_users::list_muted_by(tx, caller.user_id)?.contains(&muted_user_id) {
-        return Ok(());
-    }
-    let mut budget = tx.budget("muted_messages");
-    let mut changed = Vec::new();
-    while !ids.is_empty() && budget.next_step() {
-        let step = ids.split_off(ids.len().saturating_sub(STEP));
-        let by_conversation = received(&MessageViewer::new(tx.ctx(&caller)), &step)?;
-        for (recipient_id, ids) in by_conversation {
-            changed.extend(read_state::mark_read(tx, caller.user_id, recipient_id, &ids)?);
+    /// Ascending.
+    ids: Vec<MessageId>,
+}
+
+impl FollowUp for MutedMessages {
+    const NAME: &'static str = "muted_messages";
+
+    fn run(mut self, tx: &mut Tx<'_>) -> ApiResult<()> {
+        let user_id = self.user_id;
+        let Some(caller) = ok_unless_refused(rows::user::caller(tx, user_id))? else { return Ok(()) };
+        if !muted_users::list_muted_by(tx, user_id)?.contains(&self.muted_user_id) {
+            return Ok(());
         }
+        let mut budget = tx.budget(Self::NAME);
+        let mut changed = Vec::new();
+        while !self.ids.is_empty() && budget.next_step() {
+            let step = self.ids.split_off(self.ids.len().saturating_sub(STEP));
+            let by_conversation = received(&MessageViewer::new(tx.ctx(&caller)), &step)?;
+            for (recipient_id, ids) in by_conversation {
+                changed.extend(read_state::mark_read(tx, user_id, recipient_id, &ids)?);
+            }
+        }
+        if !changed.is_empty() {
+            changed.sort_unstable();
+            tx.emit(FlagsChanged::new(true, "read", &changed, None), Audience::user(user_id));
+        }
+        if !self.ids.is_empty() {
+            tx.then(self)?;
+        }
+        Ok(())
     }
-    if !changed.is_empty() {
-        changed.sort_unstable();
-        tx.emit(FlagsChanged::new(true, "read", &changed, None), Audience::user(caller.user_id));
-    }
-    if !ids.is_empty() {
-        tx.then(move |tx| mark_read(tx, caller, muted_user_id, ids));
-    }
-    Ok(())
 }
 
 /// The messages that the viewer received, of some, by conversation.

@@ -3,18 +3,22 @@
 use crate::api::resource::{Resource, State, StatePart, StateRequest};
 use crate::domain::messages::destination::read_topic;
 use crate::domain::rows::channel::StreamRow;
+use crate::domain::user_topics::auto_follow::MentionedUsers;
 use crate::domain::user_topics::events::{MutedTopic, UserTopicChanged, muted_of};
 use crate::domain::user_topics::policy::VisibilityPolicy;
 use crate::domain::{access, channels, user_topics};
 use crate::events::Event as _;
 use crate::http::params::BoundedText;
 use crate::http::{ApiError, ApiResult, Caller, Reply, Route, USER, User, ok_unless_refused};
-use crate::store::Tx;
+use crate::store::{FollowUpKind, Tx};
 use crate::types::{StreamId, Topic};
 use hyper::Method;
 use serde::Deserialize;
 
-pub const RESOURCE: Resource = Resource { name: "user_topics", routes, state: STATE, ..Resource::EMPTY };
+pub const RESOURCE: Resource =
+    Resource { name: "user_topics", routes, state: STATE, follow_ups: FOLLOW_UPS, ..Resource::EMPTY };
+
+const FOLLOW_UPS: &[FollowUpKind] = &[FollowUpKind::of::<MentionedUsers>()];
 
 const STATE: &[StatePart] =
     &[StatePart { name: "user_topic", fetch: policies }, StatePart { name: "muted_topics", fetch: muted }];

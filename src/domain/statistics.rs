@@ -169,7 +169,7 @@ impl Sizes {
     fn part(&mut self, table: &str) -> &mut i64 {
         match table {
             "search_word" | "retired_word" | "search_purge" | "search_backlog" => &mut self.search,
-            "event" | "event_audience" | "event_queue" | "event_withdrawal" => &mut self.events,
+            "event" | "event_audience" | "event_queue" => &mut self.events,
             "upload_content" | "upload_piece" | "upload_state" | "thumbnail" | "public_image" => {
                 &mut self.files
             }

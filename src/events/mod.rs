@@ -58,3 +58,4 @@ pub use registration::{
 pub(crate) use registry::register_events;
 pub use registry::{EventKind, Registry, UnreadableRow};
 pub use state::{MAX_EVENTS_BEHIND, MAX_QUEUES_PER_USER};
+pub use withdraw::LateWithdrawal;

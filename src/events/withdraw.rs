@@ -9,10 +9,12 @@ use super::buffer::Change;
 use super::log;
 use super::log::{StoredAudiences, StoredEvent};
 use super::registry::Registry;
-use crate::store::{ExecuteCached, StoreError, Tx, bitmap};
+use crate::error::ApiResult;
+use crate::store::{FollowUp, StoreError, Tx, bitmap};
 use crate::types::{EventId, MessageId};
 use roaring::RoaringBitmap;
-use rusqlite::{Connection, Row};
+use rusqlite::Connection;
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -32,13 +34,29 @@ pub struct Withdrawal {
 }
 
 /// Users who lose messages that others keep.
-#[derive(Clone)]
+#[derive(Clone, Serialize, Deserialize)]
 struct Loss {
-    receivers: Audience,
     /// The messages, ascending.
     message_ids: Arc<[MessageId]>,
-    /// The row with which the next start continues, once a job has left events to the next one.
-    row_id: Option<i64>,
+    #[serde(with = "bitmap")]
+    user_ids: RoaringBitmap,
+    /// True if queues that asked for all public channels lose them too.
+    also_public: bool,
+}
+
+/// Events whose text follow-up jobs withdraw.
+#[derive(Serialize, Deserialize)]
+pub struct LateWithdrawal {
+    events: VecDeque<EventId>,
+    from: Option<Loss>,
+}
+
+impl FollowUp for LateWithdrawal {
+    const NAME: &'static str = "withdrawal";
+
+    fn run(self, tx: &mut Tx<'_>) -> ApiResult<()> {
+        Ok(withdraw(tx, self.events, self.from)?)
+    }
 }
 
 impl Tx<'_> {
@@ -65,75 +83,30 @@ impl Tx<'_> {
         if self.is_muted() || receivers.is_empty() {
             return Ok(());
         }
-        let loss = Loss { receivers: receivers.clone(), message_ids: message_ids.into(), row_id: None };
-        let newest = log::last_event_id(self)?;
-        let events = loss.events(self, newest)?;
+        let loss = Loss {
+            message_ids: message_ids.into(),
+            user_ids: receivers.bitmap().clone(),
+            also_public: receivers.is_also_public(),
+        };
+        let events = loss.events(self)?;
         withdraw(self, events, Some(loss))
-    }
-
-    /// Continues the withdrawals from some receivers that the last stop interrupted.
-    pub fn resume_withdrawals(&mut self) -> Result<(), StoreError> {
-        let interrupted = self
-            .prepare_cached(
-                "SELECT id, message_ids, user_ids, also_public, until FROM event_withdrawal WHERE id > 0",
-            )?
-            .query_map([], Loss::read)?
-            .collect::<rusqlite::Result<Vec<_>>>()?;
-        for (loss, until) in interrupted {
-            let events = loss.events(self, until)?;
-            withdraw(self, events, Some(loss))?;
-        }
-        Ok(())
     }
 }
 
 impl Loss {
-    /// The events that have the text of the messages, up to one of the log.
-    fn events(&self, connection: &Connection, until: EventId) -> rusqlite::Result<VecDeque<EventId>> {
+    /// The events that have the text of the messages.
+    fn events(&self, connection: &Connection) -> rusqlite::Result<VecDeque<EventId>> {
         let (Some(first), Some(last)) = (self.message_ids.first(), self.message_ids.last()) else {
             return Ok(VecDeque::new());
         };
         let events = log::events_of_messages(connection, *first..=*last)?.into_iter();
-        let withdrawn = events
-            .filter(|(message_id, id)| *id <= until && self.message_ids.binary_search(message_id).is_ok());
+        let withdrawn = events.filter(|(message_id, _)| self.message_ids.binary_search(message_id).is_ok());
         Ok(withdrawn.map(|(_, id)| id).collect())
-    }
-
-    /// Reads a row, and the newest event of which its withdrawal takes the text.
-    fn read(row: &Row<'_>) -> rusqlite::Result<(Self, EventId)> {
-        let set = |column| bitmap::from_blob(column, row.get_ref(column)?.as_blob()?);
-        let receivers = Audience::set(set(2)?);
-        let receivers = if row.get(3)? { receivers.and_public_queues() } else { receivers };
-        let message_ids = set(1)?.into_iter().map(MessageId::from).collect();
-        Ok((Self { receivers, message_ids, row_id: Some(row.get(0)?) }, row.get(4)?))
-    }
-
-    /// Inserts the row, unless it is there.
-    fn store(&mut self, connection: &Connection) -> rusqlite::Result<()> {
-        if self.row_id.is_none() {
-            let message_ids: RoaringBitmap = self.message_ids.iter().filter_map(|id| id.bit()).collect();
-            let receivers = &self.receivers;
-            connection.execute_cached(
-                "INSERT INTO event_withdrawal (message_ids, user_ids, also_public, until)
-                 VALUES (?1, ?2, ?3, (SELECT max(id) FROM event))",
-                (
-                    bitmap::to_blob(&message_ids),
-                    bitmap::to_blob(receivers.bitmap()),
-                    receivers.is_also_public(),
-                ),
-            )?;
-            self.row_id = Some(connection.last_insert_rowid());
-        }
-        Ok(())
     }
 }
 
 /// Withdraws some of the events in this job, and the others in follow-up jobs.
-fn withdraw(
-    tx: &mut Tx<'_>,
-    mut events: VecDeque<EventId>,
-    mut from: Option<Loss>,
-) -> Result<(), StoreError> {
+fn withdraw(tx: &mut Tx<'_>, mut events: VecDeque<EventId>, from: Option<Loss>) -> Result<(), StoreError> {
     let (mut earlier, mut earlier_bytes) = (0, 0);
     for withdrawal in tx.outbox_items::<Withdrawal>() {
         earlier += withdrawal.events.len();
@@ -152,15 +125,8 @@ fn withdraw(
     if !events.is_empty() {
         tx.push_outbox(Box::new(Withdrawal { events, bytes, from: from.clone() }));
     }
-    if rest.is_empty() {
-        if let Some(row_id) = from.and_then(|loss| loss.row_id) {
-            tx.execute_cached("DELETE FROM event_withdrawal WHERE id = ?1", [row_id])?;
-        }
-    } else {
-        if let Some(loss) = &mut from {
-            loss.store(tx)?;
-        }
-        tx.then(move |tx| Ok(withdraw(tx, rest, from)?));
+    if !rest.is_empty() {
+        tx.then(LateWithdrawal { events: rest, from })?;
     }
     Ok(())
 }
@@ -206,10 +172,9 @@ fn fewer_receivers(event: &StoredEvent, loss: &Loss, registry: &Registry) -> Opt
     if !matches!(without_text(event, &loss.message_ids, registry), Change::Removed) {
         return None;
     }
-    let from = &loss.receivers;
     let before = &event.audience;
-    let users = before.bitmap() - from.bitmap();
-    let is_public = before.is_also_public() && !from.is_also_public();
+    let users = before.bitmap() - &loss.user_ids;
+    let is_public = before.is_also_public() && !loss.also_public;
     if users.len() == before.bitmap().len() && is_public == before.is_also_public() {
         return None;
     }

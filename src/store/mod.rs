@@ -10,6 +10,7 @@
 //! - [`Writer`]: one thread with the only writing connection, which runs jobs in groups;
 //! - [`Budget`]: the time that one background job of the writer may take; `work_in_parts`: work in as many jobs as it takes;
 //! - [`Tx`]: the transaction of a job: rows, caches, and an outbox that is committed with the rows;
+//! - [`FollowUp`]: work that a job leaves to later ones;
 //! - [`CommitSink`]: writes and publishes the outboxes;
 //! - [`WriterCaches`]: caches that jobs share;
 //! - [`TableVersion`]: a version counter of tables, used to invalidate caches outside the writer, and values made of their rows;
@@ -35,6 +36,7 @@ mod error;
 mod execute_cached;
 mod file;
 mod file_state;
+mod follow_up;
 mod json_column;
 mod measured_space;
 mod migrations;
@@ -69,6 +71,7 @@ pub use file::{
 };
 #[cfg(target_os = "linux")]
 pub use file::{kind_of_file_system, network_name};
+pub use follow_up::{FollowUp, FollowUpKind};
 pub use json_column::json_column;
 pub use migrations::SCHEMA;
 pub use open::{Database, leave_log_to_replicator};

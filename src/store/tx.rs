@@ -164,18 +164,8 @@ impl<'c> Tx<'c> {
         self.left.before_commit.push(Box::new(work));
     }
 
-    /// Runs a follow-up job after the group of this one is committed, even if its caller is gone. It continues work
-    /// that is too long for one job, and has the same author. It is dropped with this job, and a failure is logged.
-    pub fn then(&mut self, work: impl FnOnce(&mut Tx<'_>) -> Result<(), ApiError> + Send + 'static) {
-        let done = |result| {
-            if let Err::<(), ApiError>(error) = result {
-                tracing::error!(%error, "the rest of a job was not done");
-            }
-        };
-        self.then_report(work, done);
-    }
-
-    /// Runs a follow-up job as [`Self::then`]; `done` gets the outcome, after the commit if it is a success.
+    /// Runs a follow-up job as [`Self::then`], for a request that waits for it: a crash loses it with the request. `done` gets the
+    /// outcome, after the commit if it is a success.
     pub fn then_report<T: Send + 'static>(
         &mut self,
         work: impl FnOnce(&mut Tx<'_>) -> Result<T, ApiError> + Send + 'static,

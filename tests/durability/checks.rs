@@ -130,10 +130,10 @@ const BROKEN: &[(&str, &str, bool)] = &[
     ("INSERT INTO push_notification VALUES (1, 'a', x'ff', 0, 1, 0, NULL, NULL)", "push", false),
     ("INSERT INTO push_notification VALUES (1, 'a', x'3a30000000000000', 0, 1, 0, NULL, x'ff')", "push", false),
     ("INSERT INTO event_audience (user_ids) VALUES (x'ff')", "events", false),
-    ("INSERT INTO event_withdrawal VALUES (1, x'ff', x'3a30000000000000', 0, 1)", "events", false),
     ("INSERT INTO event SELECT 5000000, 'a', 'a', 1, NULL, 77777, 0, NULL, '{}', NULL", "events", false),
     ("INSERT INTO event SELECT 5000000, 'a', 'a', 1, x'', NULL, 0, NULL, '{', NULL", "events", false),
     ("UPDATE event_queue SET acknowledged = 99999999", "queues", false),
+    ("INSERT INTO follow_up VALUES (1, 'a', '{')", "follow_up", false),
 ];
 
 #[tokio::test]

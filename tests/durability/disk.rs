@@ -19,12 +19,12 @@ const WRITTEN_BY_TASKS: &str =
     "name IN ('counter', 'sqlite_sequence', 'api_key_use', 'known_login', 'event_queue')
      OR name GLOB 'message_search*'";
 
-/// Tables from which tasks remove rows: those of the log that no queue needs, unused words and topics, and moved messages once
-/// they are indexed and their events withdrawn.
+/// Tables from which tasks remove rows: those of the log that no queue needs, unused words and topics, moved messages once they are
+/// indexed, and follow-up jobs that ran.
 const TRIMMED_BY_TASKS: &[&str] = &[
     "event",
     "event_audience",
-    "event_withdrawal",
+    "follow_up",
     "search_word",
     "retired_word",
     "search_purge",

@@ -10,16 +10,21 @@ mod state;
 mod update;
 
 use crate::api::resource::{Resource, StatePart};
+use crate::domain::channel_commands::archive::UnreadSubscribers;
 use crate::http::{Route, USER};
+use crate::store::FollowUpKind;
 use hyper::Method;
 
 pub const RESOURCE: Resource = Resource {
     name: "channels",
     routes,
     state: STATE,
+    follow_ups: FOLLOW_UPS,
     background: Some(recently_active::BACKGROUND),
     ..Resource::EMPTY
 };
+
+const FOLLOW_UPS: &[FollowUpKind] = &[FollowUpKind::of::<UnreadSubscribers>()];
 
 const STATE: &[StatePart] = &[
     StatePart { name: "stream", fetch: state::streams },

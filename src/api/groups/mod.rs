@@ -22,6 +22,7 @@ pub const RESOURCE: Resource = Resource {
     state: STATE,
     set_up: system::set_up,
     background: Some(waiting_period::BACKGROUND),
+    ..Resource::EMPTY
 };
 
 const STATE: &[StatePart] = &[StatePart { name: "realm_user_groups", fetch: list::state }];

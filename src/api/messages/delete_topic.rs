@@ -9,7 +9,7 @@ use crate::domain::messages::{delete, topic_sql};
 use crate::domain::user_topics::policy::VisibilityPolicy;
 use crate::domain::{access, messages, rows, user_topics};
 use crate::http::{Administrator, ApiResult, Call, Caller, Reply};
-use crate::store::{Budget, Tx};
+use crate::store::{Budget, FollowUp, Tx};
 use crate::types::Origin;
 use crate::types::{StreamId, Topic, UserId};
 use serde::{Deserialize, Serialize};
@@ -56,7 +56,9 @@ pub async fn delete_topic(
         let is_all = delete_some(tx, budget, caller.clone(), (params.stream_id, &topic), &mut room)?;
         if is_all {
             let policies = user_topics::of_topic(tx, params.stream_id, &topic.key())?;
-            remove_policies(tx, params.stream_id, &topic, policies.into())?;
+            let topic = topic.as_str().to_owned();
+            PoliciesOfDeletedTopic { stream_id: params.stream_id, topic, policies: policies.into() }
+                .run(tx)?;
         }
         complete.store(is_all, Ordering::Relaxed);
         Ok(is_all || room == 0)
@@ -103,36 +105,50 @@ fn delete_some(
     Ok(is_all)
 }
 
-/// Removes the policies for a topic of users who see no message of it any more, as published. Looking whether a user sees one can take
+/// Policies for a topic, to remove from users who see no message of it any more, as published. Looking whether a user sees one can take
 /// long, so follow-up jobs do the rest; users who have set another policy by then keep it. Nothing changes for users who cannot read
 /// the channel: an event would reveal what happens there.
-fn remove_policies(
-    tx: &mut Tx<'_>,
+#[derive(Serialize, Deserialize)]
+pub struct PoliciesOfDeletedTopic {
     stream_id: StreamId,
-    topic: &Topic,
-    mut policies: VecDeque<(UserId, VisibilityPolicy)>,
-) -> ApiResult<()> {
-    let Some(stream) = rows::channel::by_id(tx, stream_id)? else { return Ok(()) };
-    let key = topic.key();
-    let topic_id = access::messages::topic(tx, stream_id, &key)?;
-    let mut budget = tx.budget("topic_policies");
-    while let Some((user_id, policy)) = policies.front().copied() {
-        if !budget.next_step() {
-            let topic = topic.clone();
-            tx.then(move |tx| remove_policies(tx, stream_id, &topic, policies));
-            break;
+    topic: String,
+    policies: VecDeque<(UserId, VisibilityPolicy)>,
+}
+
+impl FollowUp for PoliciesOfDeletedTopic {
+    const NAME: &'static str = "topic_policies";
+
+    fn run(mut self, tx: &mut Tx<'_>) -> ApiResult<()> {
+        let stream_id = self.stream_id;
+        let Some(stream) = rows::channel::by_id(tx, stream_id)? else { return Ok(()) };
+        let topic = Topic::stored(self.topic.clone());
+        let key = topic.key();
+        let topic_id = access::messages::topic(tx, stream_id, &key)?;
+        let mut budget = tx.budget(Self::NAME);
+        while let Some((user_id, policy)) = self.policies.front().copied() {
+            if !budget.next_step() {
+                tx.then(self)?;
+                break;
+            }
+            self.policies.pop_front();
+            if user_topics::policy(tx, user_id, stream_id, &key)? != policy {
+                continue;
+            }
+            let is_seen = match topic_id {
+                Some(topic_id) => can_read_any(tx, user_id, &stream, topic_id)?,
+                None => false,
+            };
+            if !is_seen && may_read(tx, &stream, user_id)? {
+                user_topics::rules::change(
+                    tx,
+                    user_id,
+                    stream_id,
+                    &topic,
+                    policy,
+                    VisibilityPolicy::Inherit,
+                )?;
+            }
         }
-        policies.pop_front();
-        if user_topics::policy(tx, user_id, stream_id, &key)? != policy {
-            continue;
-        }
-        let is_seen = match topic_id {
-            Some(topic_id) => can_read_any(tx, user_id, &stream, topic_id)?,
-            None => false,
-        };
-        if !is_seen && may_read(tx, &stream, user_id)? {
-            user_topics::rules::change(tx, user_id, stream_id, topic, policy, VisibilityPolicy::Inherit)?;
-        }
+        Ok(())
     }
-    Ok(())
 }

@@ -23,9 +23,16 @@ mod render;
 pub mod retention;
 mod send;
 
+use crate::api::messages::delete_topic::PoliciesOfDeletedTopic;
+use crate::api::messages::moves::LostFlags;
 use crate::api::resource::{Background, Resource, StatePart};
-use crate::domain::messages::delete::resume_withdrawals;
+use crate::domain::messages::create::LateReaders;
+use crate::domain::messages::delete::withdraw_gone;
+use crate::domain::messages::read_state::bulk_events::LateReadEvents;
+use crate::domain::search::index::SearchBacklog;
+use crate::events::LateWithdrawal;
 use crate::http::{ADMINISTRATOR, Route, USER, VISITOR};
+use crate::store::FollowUpKind;
 use hyper::Method;
 use std::sync::Arc;
 
@@ -33,9 +40,19 @@ pub const RESOURCE: Resource = Resource {
     name: "messages",
     routes,
     state: STATE,
-    set_up: resume_withdrawals,
+    set_up: withdraw_gone,
+    follow_ups: FOLLOW_UPS,
     background: Some(BACKGROUND),
 };
+
+const FOLLOW_UPS: &[FollowUpKind] = &[
+    FollowUpKind::of::<LateWithdrawal>(),
+    FollowUpKind::of::<LateReaders>(),
+    FollowUpKind::of::<LateReadEvents>(),
+    FollowUpKind::of::<LostFlags>(),
+    FollowUpKind::of::<PoliciesOfDeletedTopic>(),
+    FollowUpKind::of::<SearchBacklog>(),
+];
 
 /// Deletes expired messages, and purges the remains of deleted ones.
 const BACKGROUND: Background = |app, stopped| {

@@ -25,7 +25,7 @@ use rand::RngExt;
 use serde::{Deserialize, Serialize};
 
 pub const RESOURCE: Resource =
-    Resource { name: "realm", routes, state: STATE, set_up, background: Some(BACKGROUND) };
+    Resource { name: "realm", routes, state: STATE, set_up, background: Some(BACKGROUND), ..Resource::EMPTY };
 
 const STATE: &[StatePart] = &[
     StatePart { name: "realm", fetch: state::realm },

@@ -6,7 +6,7 @@ pub use self::state::{State, StatePart, StateRequest};
 use crate::app::App;
 use crate::error::ApiResult;
 use crate::http::Route;
-use crate::store::Tx;
+use crate::store::{FollowUpKind, Tx};
 use std::pin::Pin;
 use std::sync::Arc;
 use tokio::sync::watch;
@@ -21,6 +21,8 @@ pub struct Resource {
     pub state: &'static [StatePart],
     /// Inserts the rows and fills the caches that must exist before the first request. Runs at each start.
     pub set_up: fn(&mut Tx<'_>) -> ApiResult<()>,
+    /// Its follow-up jobs, which a start continues after a crash.
+    pub follow_ups: &'static [FollowUpKind],
     /// A task that runs beside the requests.
     pub background: Option<Background>,
 }
@@ -30,6 +32,12 @@ pub type Background = fn(Arc<App>, watch::Receiver<bool>) -> Pin<Box<dyn Future<
 
 impl Resource {
     /// A resource without anything, to set fields on.
-    pub const EMPTY: Self =
-        Self { name: "", routes: Vec::new, state: &[], set_up: |_| Ok(()), background: None };
+    pub const EMPTY: Self = Self {
+        name: "",
+        routes: Vec::new,
+        state: &[],
+        set_up: |_| Ok(()),
+        follow_ups: &[],
+        background: None,
+    };
 }

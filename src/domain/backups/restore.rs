@@ -18,11 +18,10 @@ use std::path::{Path, PathBuf};
 
 /// Tables that a restored file has empty: event queues, since clients know other events and have to register again, and
 /// notifications and emails that were waiting, which are outdated or were sent.
-const LEFT_BEHIND: [&str; 12] = [
+const LEFT_BEHIND: [&str; 11] = [
     "event_queue",
     "event",
     "event_audience",
-    "event_withdrawal",
     "push_message",
     "push_held",
     "push_notification",

@@ -13,8 +13,9 @@ use crate::domain::rows::channel::StreamRow;
 use crate::domain::{access, channels, notices, realm, rows, subscriptions};
 use crate::error::{ApiError, ApiResult};
 use crate::events::Audience;
-use crate::store::Tx;
-use crate::types::UserId;
+use crate::store::{FollowUp, Tx};
+use crate::types::{StreamId, UserId};
+use serde::{Deserialize, Serialize};
 
 /// Users for whom one job marks messages as read. Each takes about six microseconds.
 const READERS_PER_JOB: usize = 500;
@@ -61,13 +62,27 @@ fn mark_read_for(tx: &mut Tx<'_>, stream: &StreamRow, mut users: Vec<UserId>) ->
     }
     unread.emit(tx)?;
     if !others.is_empty() {
-        let stream_id = stream.stream_id;
-        tx.then(move |tx| match rows::channel::by_id(tx, stream_id)? {
-            Some(stream) if stream.is_archived => mark_read_for(tx, &stream, others),
-            _ => Ok(()),
-        });
+        tx.then(UnreadSubscribers { stream_id: stream.stream_id, users: others })?;
     }
     Ok(())
+}
+
+/// Subscribers of an archived channel for whom its messages are not marked as read yet.
+#[derive(Serialize, Deserialize)]
+pub struct UnreadSubscribers {
+    stream_id: StreamId,
+    users: Vec<UserId>,
+}
+
+impl FollowUp for UnreadSubscribers {
+    const NAME: &'static str = "archived_channel";
+
+    fn run(self, tx: &mut Tx<'_>) -> ApiResult<()> {
+        match rows::channel::by_id(tx, self.stream_id)? {
+            Some(stream) if stream.is_archived => mark_read_for(tx, &stream, self.users),
+            _ => Ok(()),
+        }
+    }
 }
 
 fn check_set_archived(tx: &Tx<'_>, stream: &StreamRow, is_archived: bool) -> ApiResult<()> {

@@ -109,13 +109,6 @@ pub(super) fn events(connection: &Connection, found: &mut Vec<String>) -> rusqli
         set(row, 1, &format!("audience {id}"), found)?;
         audiences.insert(id);
     }
-    let mut statement = connection.prepare("SELECT id, message_ids, user_ids FROM event_withdrawal")?;
-    let mut rows = statement.query([])?;
-    while let Some(row) = rows.next()? {
-        let name = format!("withdrawn events {}", row.get::<_, i64>(0)?);
-        set(row, 1, &name, found)?;
-        set(row, 2, &name, found)?;
-    }
     let mut statement = connection.prepare(
         "SELECT id, audience, audience_id, json_valid(payload) AND (routing IS NULL OR json_valid(routing)) FROM event",
     )?;

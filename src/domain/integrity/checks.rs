@@ -32,6 +32,7 @@ pub(super) const ALL: &[Check] = &[
     Check { name: "push", find: Find::Function(blobs::push), repair: None },
     Check { name: "events", find: Find::Function(blobs::events), repair: None },
     Check { name: "queues", find: Find::Statement(QUEUES), repair: None },
+    Check { name: "follow_up", find: Find::Statement(FOLLOW_UP), repair: None },
 ];
 
 /// SQLite's own check.
@@ -179,3 +180,7 @@ const QUEUES: &str = "
         event_queue, (SELECT max(coalesce((SELECT value FROM counter WHERE name = 'event'), 0),
             coalesce((SELECT max(id) FROM event), 0)) AS last)
     WHERE acknowledged > last";
+
+/// Follow-up jobs that were left have JSON.
+const FOLLOW_UP: &str =
+    "SELECT 'follow-up job ' || id || ' is not JSON' FROM follow_up WHERE NOT json_valid(data)";

@@ -27,9 +27,10 @@ use crate::domain::visibility::Scope;
 use crate::domain::{access, linkifiers, muted_users, rows, visibility};
 use crate::error::{ApiError, ApiResult};
 use crate::events::{Audience, QueueId, Routed};
-use crate::store::Tx;
+use crate::store::{FollowUp, Tx};
 use crate::types::{BotType, ClientId, GroupId, MessageId, RecipientId, Role, TopicId, UserId};
 use roaring::RoaringBitmap;
+use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use teamchat_markdown::{Rendered, TopicLink, topic_links};
 
@@ -358,26 +359,37 @@ fn mark_as_read(
         read_state::mark_read(tx, *user_id, target.recipient_id, &[id])?;
     }
     if !later.is_empty() {
-        let later = later.to_vec();
-        tx.then(move |tx| mark_as_read_later(tx, id, later));
+        tx.then(LateReaders { message_id: id, user_ids: later.to_vec() })?;
     }
     Ok(user_ids)
 }
 
-/// Marks a new message as read for the rest of the users. Thousands of subscribers get the notice of a resolved topic as read.
-fn mark_as_read_later(tx: &mut Tx<'_>, id: MessageId, mut user_ids: Vec<UserId>) -> ApiResult<()> {
-    let Some(recipient_id) = access::messages::recipient_of(tx, id)? else { return Ok(()) };
-    let mut budget = tx.budget("new_readers");
-    while !user_ids.is_empty() && budget.next_step() {
-        let first = user_ids.len().saturating_sub(READERS_PER_STEP);
-        for user_id in user_ids.drain(first..) {
-            read_state::mark_read(tx, user_id, recipient_id, &[id])?;
+/// The rest of the users for whom a new message is marked as read. They can be thousands, who get the notice of a resolved topic as
+/// read.
+#[derive(Serialize, Deserialize)]
+pub struct LateReaders {
+    message_id: MessageId,
+    user_ids: Vec<UserId>,
+}
+
+impl FollowUp for LateReaders {
+    const NAME: &'static str = "new_readers";
+
+    fn run(mut self, tx: &mut Tx<'_>) -> ApiResult<()> {
+        let id = self.message_id;
+        let Some(recipient_id) = access::messages::recipient_of(tx, id)? else { return Ok(()) };
+        let mut budget = tx.budget(Self::NAME);
+        while !self.user_ids.is_empty() && budget.next_step() {
+            let first = self.user_ids.len().saturating_sub(READERS_PER_STEP);
+            for user_id in self.user_ids.drain(first..) {
+                read_state::mark_read(tx, user_id, recipient_id, &[id])?;
+            }
         }
+        if !self.user_ids.is_empty() {
+            tx.then(self)?;
+        }
+        Ok(())
     }
-    if !user_ids.is_empty() {
-        tx.then(move |tx| mark_as_read_later(tx, id, user_ids));
-    }
-    Ok(())
 }
 
 /// Emits a message to its receivers.

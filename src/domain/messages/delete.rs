@@ -69,9 +69,8 @@ pub fn direct(tx: &mut Tx<'_>, recipient_id: RecipientId, ids: &[MessageId]) -> 
     Ok(())
 }
 
-/// Withdraws the events of messages that are gone, and of messages that users lost in a move: a stop may have ended the follow-up
-/// jobs.
-pub fn resume_withdrawals(tx: &mut Tx<'_>) -> ApiResult<()> {
+/// Withdraws the events of messages that are gone: version 0.1.0 left them in its files.
+pub fn withdraw_gone(tx: &mut Tx<'_>) -> ApiResult<()> {
     let gone = tx
         .prepare_cached(
             "SELECT DISTINCT message_id FROM event WHERE message_id > 0
@@ -79,6 +78,5 @@ pub fn resume_withdrawals(tx: &mut Tx<'_>) -> ApiResult<()> {
         )?
         .query_map([], |row| row.get(0))?
         .collect::<rusqlite::Result<Vec<MessageId>>>()?;
-    tx.withdraw_events(&gone)?;
-    Ok(tx.resume_withdrawals()?)
+    Ok(tx.withdraw_events(&gone)?)
 }

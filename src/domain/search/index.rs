@@ -11,9 +11,10 @@ use crate::domain::search::emoji::with_words;
 use crate::domain::search::stem::stem;
 use crate::domain::search::text::{fold_into, index_text, words};
 use crate::error::ApiResult;
-use crate::store::{BackgroundJobs, Budget, ExecuteCached, Snapshot, Tx, WriterCaches};
+use crate::store::{BackgroundJobs, Budget, ExecuteCached, FollowUp, Snapshot, Tx, WriterCaches};
 use crate::types::MessageId;
 use rusqlite::Connection;
+use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
@@ -48,10 +49,10 @@ pub fn renew(tx: &mut Tx<'_>, id: MessageId) {
 }
 
 /// Updates the index entries of messages, ascending, of which only the topic changed. They may be many: those for which there
-/// is no time are updated in follow-up jobs, and those that a stop or a crash leaves, before the next search.
+/// is no time are updated in follow-up jobs, and those that a stop leaves, before the next search.
 pub fn renew_topics(tx: &mut Tx<'_>, ids: &[MessageId]) -> ApiResult<()> {
     insert_backlog(tx, ids)?;
-    process_backlog(tx)
+    SearchBacklog.run(tx)
 }
 
 fn insert_backlog(connection: &Connection, ids: &[MessageId]) -> rusqlite::Result<()> {
@@ -64,16 +65,23 @@ fn insert_backlog(connection: &Connection, ids: &[MessageId]) -> rusqlite::Resul
     Ok(())
 }
 
-/// Indexes messages that wait, in as many jobs as the backlog takes.
-fn process_backlog(tx: &mut Tx<'_>) -> ApiResult<()> {
-    let is_there: bool = tx
-        .prepare_cached("SELECT EXISTS (SELECT 1 FROM search_backlog WHERE number > 0)")?
-        .query_row([], |row| row.get(0))?;
-    if is_there && !tx.background().is_stopping() {
-        index_waiting(tx);
-        tx.then(process_backlog);
+/// The messages that wait after moves, which are indexed in as many jobs as they take.
+#[derive(Serialize, Deserialize)]
+pub struct SearchBacklog;
+
+impl FollowUp for SearchBacklog {
+    const NAME: &'static str = "search_backlog";
+
+    fn run(self, tx: &mut Tx<'_>) -> ApiResult<()> {
+        let is_there: bool = tx
+            .prepare_cached("SELECT EXISTS (SELECT 1 FROM search_backlog WHERE number > 0)")?
+            .query_row([], |row| row.get(0))?;
+        if is_there && !tx.background().is_stopping() {
+            index_waiting(tx);
+            tx.then(self)?;
+        }
+        Ok(())
     }
-    Ok(())
 }
 
 /// Indexes messages that wait at the end of the group of jobs, once for all of its jobs that ask for it.

@@ -8,8 +8,9 @@ use crate::domain::user_topics::policy::VisibilityPolicy;
 use crate::domain::user_topics::{rules, sql};
 use crate::domain::{rows, user_settings};
 use crate::error::{ApiResult, ok_unless_refused};
-use crate::store::Tx;
+use crate::store::{FollowUp, Tx};
 use crate::types::{StreamId, Topic, UserId};
+use serde::{Deserialize, Serialize};
 
 /// Mentioned users whose policies one job changes: those of each are counted, which are thousands.
 const MENTIONED_PER_JOB: usize = 100;
@@ -129,8 +130,8 @@ pub fn after_mention(
 ) -> ApiResult<()> {
     let (first, others) = user_ids.split_at(user_ids.len().min(MENTIONED_PER_JOB));
     if !others.is_empty() {
-        let (others, topic) = (others.to_vec(), topic.clone());
-        tx.then(move |tx| after_mention(tx, &others, stream_id, &topic));
+        let (user_ids, topic) = (others.to_vec(), topic.as_str().to_owned());
+        tx.then(MentionedUsers { user_ids, stream_id, topic })?;
     }
     for user_id in first {
         let current = sql::policy(tx, *user_id, stream_id, &topic.key())?;
@@ -143,6 +144,22 @@ pub fn after_mention(
         raise(tx, *user_id, stream_id, topic, current, VisibilityPolicy::Followed)?;
     }
     Ok(())
+}
+
+/// The rest of the users whose mention lets them follow a topic.
+#[derive(Serialize, Deserialize)]
+pub struct MentionedUsers {
+    user_ids: Vec<UserId>,
+    stream_id: StreamId,
+    topic: String,
+}
+
+impl FollowUp for MentionedUsers {
+    const NAME: &'static str = "mentioned_users";
+
+    fn run(self, tx: &mut Tx<'_>) -> ApiResult<()> {
+        after_mention(tx, &self.user_ids, self.stream_id, &Topic::stored(self.topic))
+    }
 }
 
 /// Sets a policy unless it equals the current one or the topic is followed already.

@@ -49,6 +49,7 @@ pub(super) const MIGRATIONS: &[(&str, &str)] = &[
     ("0035_push_indexes", include_str!("0035_push_indexes.sql")),
     ("0036_event_withdrawals", include_str!("0036_event_withdrawals.sql")),
     ("0037_receipt_indexes", include_str!("0037_receipt_indexes.sql")),
+    ("0038_follow_up", include_str!("0038_follow_up.sql")),
 ];
 
 /// Makes the schema in an empty database.

@@ -1,12 +1,12 @@
 //! Tests of the writer together with the readers, on a file.
 
+mod follow_up;
 mod watched_tables;
 
 use super::file::beside;
 use super::{
     Cause, CommitSink, Database, OutboxItem, Readers, StoreError, Tx, WatchedTables, Writer, WriterCaches,
 };
-use crate::error::ApiError;
 use crate::types::Clock;
 use futures_util::FutureExt;
 use parking_lot::Mutex;
@@ -435,39 +435,6 @@ async fn a_job_is_done_whole_when_its_caller_has_left() {
     assert_eq!(bench.rows(), [1, 2]);
     assert_eq!(bench.published(), [1, 2]);
     bench.close();
-}
-
-#[tokio::test]
-async fn follow_up_jobs_run_without_their_caller() {
-    fn count_down(tx: &mut Tx<'_>, number: i64) -> Result<(), ApiError> {
-        write(tx, number)?;
-        if number % 10 > 1 {
-            tx.then(move |tx| count_down(tx, number - 1));
-        }
-        Ok(())
-    }
-    let (_folder, bench) = Bench::start();
-    let (open, gate) = mpsc::channel::<()>();
-    let job = bench.writer.run(move |tx| {
-        gate.recv().unwrap();
-        count_down(tx, 3)
-    });
-    assert!(job.now_or_never().is_none());
-    let (beside, ()) = tokio::join!(bench.write(10), async { open.send(()).unwrap() });
-    beside.unwrap();
-    let fails = bench.writer.run(|tx| {
-        tx.then(|tx| Ok(write(tx, 30)?));
-        Err::<(), _>(StoreError::Stopped)
-    });
-    fails.await.unwrap_err();
-    let published = Arc::clone(&bench.published);
-    // Follow-up jobs of the last job run before the writer ends.
-    bench.writer.run(|tx| count_down(tx, 22)).await.unwrap();
-    bench.close();
-    let mut published = published.lock().clone();
-    assert_eq!(published[..3], [3, 10, 2]);
-    published.sort_unstable();
-    assert_eq!(published, [1, 2, 3, 10, 21, 22]);
 }
 
 #[tokio::test(flavor = "multi_thread")]

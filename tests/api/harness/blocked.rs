@@ -96,6 +96,24 @@ pub async fn interrupt<T>(
     done
 }
 
+/// Runs a change, and starts the server on the file as it is between the first job of the change and its follow-up jobs, as after a
+/// crash. Returns when the follow-up jobs are done.
+pub async fn crash_between_jobs<T>(server: &mut TestServer, change: impl Future<Output = T>) -> T {
+    let mut copy = None;
+    let between = async {
+        copy = Some(server.copy());
+        server.sql("").await;
+    };
+    let done = Box::pin(interrupt(server, change, between)).await;
+    server.restore(&copy.unwrap()).await;
+    assert_ne!(server.count("follow_up").await, "0");
+    server.restart().await;
+    while server.count("follow_up").await != "0" {}
+    // The events in memory are those of the file after the next job.
+    server.sql("").await;
+    done
+}
+
 /// Waits until a condition holds.
 pub async fn until(condition: impl Fn() -> bool) {
     while !condition() {

@@ -10,6 +10,7 @@ pub mod finding;
 mod flags_in_jobs;
 mod follow_up_jobs;
 mod history;
+mod interrupted_jobs;
 mod model;
 mod move_permissions;
 mod moved_sync;

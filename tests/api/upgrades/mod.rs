@@ -57,7 +57,7 @@ const NOT_FILLED: &[(&str, &str)] = &[
     ("upload_content.removed_from", "what broke off is removed at the next start"),
     ("push_message.", "notifications are decided right after the commit"),
     ("search_backlog.", "moved messages are indexed again right after the move"),
-    ("event_withdrawal.", "events of moved messages are withdrawn right after the move"),
+    ("follow_up.", "follow-up jobs run right after the jobs that leave them"),
     ("welcome_text.", "welcome texts are sent right after the account is created"),
     ("mail_message.", "a server without mail has none"),
     ("mail_held.", "the same"),

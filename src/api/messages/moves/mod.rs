@@ -32,9 +32,10 @@ use crate::domain::user_topics::moved::{TopicPlace, move_policies};
 use crate::domain::{access, messages, rows};
 use crate::events::Audience;
 use crate::http::{ApiResult, Caller, ok_unless_refused};
-use crate::store::Tx;
+use crate::store::{FollowUp, Tx, bitmap};
 use crate::types::{MessageId, UserId};
 use roaring::RoaringBitmap;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::iter;
 
@@ -108,7 +109,7 @@ fn between_channels(
     receipts::transfer(tx, mv, receivers, &read)?;
     if !lose_access.is_empty() {
         let flagged = messages::users_with_any_flag(tx, mv.ids.iter().copied())?;
-        delete_flags(tx, mv.id_set(), flagged & &lose_access)?;
+        LostFlags { message_ids: mv.id_set(), user_ids: flagged & &lose_access }.run(tx)?;
     }
     let losing = |with_public_queues: bool| {
         let audience = Audience::set(lose_access.clone());
@@ -165,28 +166,40 @@ fn emit_read(tx: &mut Tx<'_>, read: &ReadByUsers, lost: &ReceiverGroups, user_id
     }
 }
 
-/// Deletes the flags of users who lose access to the messages. If there are many, follow-up jobs delete those of some users, unless
-/// a later change has given them access again.
-fn delete_flags(tx: &mut Tx<'_>, ids: RoaringBitmap, mut user_ids: RoaringBitmap) -> ApiResult<()> {
-    let mut budget = tx.budget("lost_flags");
-    while let Some(user) = user_ids.min() {
-        if !budget.next_step() {
-            tx.then(move |tx| delete_flags(tx, ids, user_ids));
-            break;
-        }
-        user_ids.remove(user);
-        let user_id = UserId::from(user);
-        let caller = ok_unless_refused(rows::user::caller(tx, user_id))?;
-        let viewer = caller.as_ref().map(|caller| MessageViewer::new(tx.ctx(caller)));
-        for (id, _) in messages::flags_among(tx, user_id, &ids, bit::ANY)? {
-            let is_readable = match &viewer {
-                Some(viewer) => viewer.recipient_of(id)?.is_some(),
-                None => false,
-            };
-            if !is_readable {
-                messages::put_flags(tx, user_id, id, 0)?;
+/// Flags to delete, of users who lose access to messages. If there are many, follow-up jobs delete those of some users, unless a later
+/// change has given them access again.
+#[derive(Serialize, Deserialize)]
+pub struct LostFlags {
+    #[serde(with = "bitmap")]
+    message_ids: RoaringBitmap,
+    #[serde(with = "bitmap")]
+    user_ids: RoaringBitmap,
+}
+
+impl FollowUp for LostFlags {
+    const NAME: &'static str = "lost_flags";
+
+    fn run(mut self, tx: &mut Tx<'_>) -> ApiResult<()> {
+        let mut budget = tx.budget(Self::NAME);
+        while let Some(user) = self.user_ids.min() {
+            if !budget.next_step() {
+                tx.then(self)?;
+                break;
+            }
+            self.user_ids.remove(user);
+            let user_id = UserId::from(user);
+            let caller = ok_unless_refused(rows::user::caller(tx, user_id))?;
+            let viewer = caller.as_ref().map(|caller| MessageViewer::new(tx.ctx(caller)));
+            for (id, _) in messages::flags_among(tx, user_id, &self.message_ids, bit::ANY)? {
+                let is_readable = match &viewer {
+                    Some(viewer) => viewer.recipient_of(id)?.is_some(),
+                    None => false,
+                };
+                if !is_readable {
+                    messages::put_flags(tx, user_id, id, 0)?;
+                }
             }
         }
+        Ok(())
     }
-    Ok(())
 }

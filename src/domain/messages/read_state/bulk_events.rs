@@ -10,9 +10,10 @@ use crate::domain::messages::events::FlagsChanged;
 use crate::domain::messages::{read_state, sql};
 use crate::error::ApiResult;
 use crate::events::Audience;
-use crate::store::Tx;
+use crate::store::{FollowUp, Tx};
 use crate::types::{MessageId, RecipientId, UserId};
-use std::collections::BTreeMap;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, VecDeque};
 
 /// Number of messages listed by one job, before it leaves the others to the next.
 const LISTED_PER_JOB: usize = MAX_SHOWN_UNREAD;
@@ -25,8 +26,26 @@ type Gaps = Vec<(u32, u32)>;
 pub struct BulkReadEvents {
     /// Users by channel, and by their unread ranges in it.
     by_gaps: BTreeMap<(RecipientId, Gaps), Vec<UserId>>,
-    /// True after the job that marked the messages: users may have marked some as unread since.
-    is_late: bool,
+}
+
+/// Users with the same unread ranges in a channel.
+#[derive(Serialize, Deserialize)]
+struct UnreadList {
+    recipient_id: RecipientId,
+    gaps: Gaps,
+    users: Vec<UserId>,
+}
+
+/// Lists whose events are emitted after the job that marked the messages: users may have marked some as unread since.
+#[derive(Serialize, Deserialize)]
+pub struct LateReadEvents(VecDeque<UnreadList>);
+
+impl FollowUp for LateReadEvents {
+    const NAME: &'static str = "read_events";
+
+    fn run(self, tx: &mut Tx<'_>) -> ApiResult<()> {
+        emit(tx, self.0, true)
+    }
 }
 
 impl BulkReadEvents {
@@ -39,28 +58,42 @@ impl BulkReadEvents {
     }
 
     /// Emits to users which messages became read: as many lists as fit into this job, and the others in jobs of their own.
-    pub fn emit(mut self, tx: &mut Tx<'_>) -> ApiResult<()> {
-        let mut listed = 0;
-        let mut budget = tx.budget("read_events");
-        while listed < LISTED_PER_JOB
-            && !self.by_gaps.is_empty()
-            && budget.next_step()
-            && let Some(((recipient_id, gaps), users)) = self.by_gaps.pop_first()
-        {
-            let ids = newest_ids(tx, recipient_id, &gaps)?;
-            // A gap costs a statement, with messages or without.
-            listed += ids.len().max(gaps.len());
-            let users = if self.is_late { emit_to_changed(tx, recipient_id, &ids, users)? } else { users };
-            if !ids.is_empty() && !users.is_empty() {
-                tx.emit(FlagsChanged::new(true, "read", &ids, None), Audience::users(users));
-            }
-        }
-        if !self.by_gaps.is_empty() {
-            self.is_late = true;
-            tx.then(|tx| self.emit(tx));
-        }
-        Ok(())
+    pub fn emit(self, tx: &mut Tx<'_>) -> ApiResult<()> {
+        let list = |((recipient_id, gaps), users)| UnreadList { recipient_id, gaps, users };
+        emit(tx, self.by_gaps.into_iter().map(list).collect(), false)
     }
+}
+
+fn emit(tx: &mut Tx<'_>, mut lists: VecDeque<UnreadList>, is_late: bool) -> ApiResult<()> {
+    let mut listed = 0;
+    let mut budget = tx.budget(LateReadEvents::NAME);
+    while listed < LISTED_PER_JOB
+        && !lists.is_empty()
+        && budget.next_step()
+        && let Some(UnreadList { recipient_id, gaps, users }) = lists.pop_front()
+    {
+        let ids = newest_ids(tx, recipient_id, &gaps)?;
+        // A gap costs a statement, with messages or without.
+        listed += ids.len().max(gaps.len());
+        let users = if is_late { emit_to_changed(tx, recipient_id, &ids, users)? } else { users };
+        if !ids.is_empty() && !users.is_empty() {
+            tx.emit(FlagsChanged::new(true, "read", &ids, None), Audience::users(users));
+        }
+    }
+    // Each job writes its rest again, so long rests are divided.
+    let (mut part, mut gaps) = (VecDeque::new(), 0);
+    for list in lists {
+        gaps += list.gaps.len();
+        if gaps > LISTED_PER_JOB && !part.is_empty() {
+            gaps = list.gaps.len();
+            tx.then(LateReadEvents(std::mem::take(&mut part)))?;
+        }
+        part.push_back(list);
+    }
+    if !part.is_empty() {
+        tx.then(LateReadEvents(part))?;
+    }
+    Ok(())
 }
 
 /// Emits to each of the users who have not read all of the messages which ones they have read. Returns the other users.

@@ -55,7 +55,7 @@ const NOBODYS: &[&str] = &[
     "event",
     "event_audience",
     // Names users by ids without references.
-    "event_withdrawal",
+    "follow_up",
     "group_setting",
     "linkifier",
     "mail_setup",
