@@ -155,10 +155,11 @@ pub fn background_tasks() -> impl Iterator<Item = Background> {
 /// Inserts the rows that every database needs: the organization, the system groups, the system bots and others. The
 /// domain of `public_url` is used for placeholder emails. Continues follow-up jobs that the last stop interrupted.
 pub fn set_up(tx: &mut Tx<'_>, public_url: Option<&str>) -> ApiResult<()> {
+    let follow_ups: Vec<_> = RESOURCES.iter().flat_map(|resource| resource.follow_ups).collect();
+    tx.resume(&follow_ups)?;
     RESOURCES.iter().try_for_each(|resource| (resource.set_up)(tx))?;
     if let Some(url) = public_url {
         domain::users::reserve_dummy_domain(tx, &domain::realm::bot_domain(Some(url)))?;
     }
-    let follow_ups: Vec<_> = RESOURCES.iter().flat_map(|resource| resource.follow_ups).collect();
-    Ok(tx.resume(&follow_ups)?)
+    Ok(())
 }
