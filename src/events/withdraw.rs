@@ -16,7 +16,6 @@ use roaring::RoaringBitmap;
 use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
-use std::sync::Arc;
 
 /// Maximum number of events changed by one job, and of their bytes, which are overwritten. One event may be longer. They are changed
 /// after the job itself, so that its budget does not count them.
@@ -36,8 +35,8 @@ pub struct Withdrawal {
 /// Users who lose messages that others keep.
 #[derive(Clone, Serialize, Deserialize)]
 struct Loss {
-    /// The messages, ascending.
-    message_ids: Arc<[MessageId]>,
+    #[serde(with = "bitmap")]
+    message_ids: RoaringBitmap,
     #[serde(with = "bitmap")]
     user_ids: RoaringBitmap,
     /// True if queues that asked for all public channels lose them too.
@@ -84,7 +83,7 @@ impl Tx<'_> {
             return Ok(());
         }
         let loss = Loss {
-            message_ids: message_ids.into(),
+            message_ids: message_ids.iter().filter_map(|id| id.bit()).collect(),
             user_ids: receivers.bitmap().clone(),
             also_public: receivers.is_also_public(),
         };
@@ -96,11 +95,11 @@ impl Tx<'_> {
 impl Loss {
     /// The events that have the text of the messages.
     fn events(&self, connection: &Connection) -> rusqlite::Result<VecDeque<EventId>> {
-        let (Some(first), Some(last)) = (self.message_ids.first(), self.message_ids.last()) else {
+        let (Some(first), Some(last)) = (self.message_ids.min(), self.message_ids.max()) else {
             return Ok(VecDeque::new());
         };
-        let events = log::events_of_messages(connection, *first..=*last)?.into_iter();
-        let withdrawn = events.filter(|(message_id, _)| self.message_ids.binary_search(message_id).is_ok());
+        let events = log::events_of_messages(connection, first.into()..=last.into())?.into_iter();
+        let withdrawn = events.filter(|(message_id, _)| message_id.is_in(&self.message_ids));
         Ok(withdrawn.map(|(_, id)| id).collect())
     }
 }
@@ -139,12 +138,14 @@ impl Withdrawal {
         stored: &mut StoredAudiences,
         registry: &Registry,
     ) -> rusqlite::Result<Vec<(EventId, Change)>> {
+        let lost = self.from.iter().flat_map(|loss| &loss.message_ids);
+        let lost: Vec<MessageId> = lost.map(MessageId::from).collect();
         let mut changes = Vec::new();
         for id in self.events {
             let Some(event) = log::stored_event(connection, id)? else { continue };
             let change = match &self.from {
                 None => Some(without_text(&event, &[], registry)),
-                Some(loss) => fewer_receivers(&event, loss, registry),
+                Some(loss) => fewer_receivers(&event, loss, &lost, registry),
             };
             let Some(change) = change else { continue };
             match &change {
@@ -167,9 +168,14 @@ fn without_text(event: &StoredEvent, gone: &[MessageId], registry: &Registry) ->
     }
 }
 
-/// The event for fewer receivers, if it is only about messages that the others lose.
-fn fewer_receivers(event: &StoredEvent, loss: &Loss, registry: &Registry) -> Option<Change> {
-    if !matches!(without_text(event, &loss.message_ids, registry), Change::Removed) {
+/// The event for fewer receivers, if it is only about messages that the others lose (`lost`, ascending).
+fn fewer_receivers(
+    event: &StoredEvent,
+    loss: &Loss,
+    lost: &[MessageId],
+    registry: &Registry,
+) -> Option<Change> {
+    if !matches!(without_text(event, lost, registry), Change::Removed) {
         return None;
     }
     let before = &event.audience;
