@@ -18,6 +18,9 @@ use std::collections::{BTreeMap, VecDeque};
 /// Number of messages listed by one job, before it leaves the others to the next.
 const LISTED_PER_JOB: usize = MAX_SHOWN_UNREAD;
 
+/// Number of users and gaps that a follow-up job begins with. Each job writes its rest again, so long rests are divided.
+const LEFT_PER_JOB: usize = 2_000;
+
 /// First and last ids of unread ranges, ascending.
 type Gaps = Vec<(u32, u32)>;
 
@@ -80,20 +83,30 @@ fn emit(tx: &mut Tx<'_>, mut lists: VecDeque<UnreadList>, is_late: bool) -> ApiR
             tx.emit(FlagsChanged::new(true, "read", &ids, None), Audience::users(users));
         }
     }
-    // Each job writes its rest again, so long rests are divided.
-    let (mut part, mut gaps) = (VecDeque::new(), 0);
-    for list in lists {
-        gaps += list.gaps.len();
-        if gaps > LISTED_PER_JOB && !part.is_empty() {
-            gaps = list.gaps.len();
-            tx.then(LateReadEvents(std::mem::take(&mut part)))?;
-        }
-        part.push_back(list);
-    }
-    if !part.is_empty() {
+    for part in divided(lists) {
         tx.then(LateReadEvents(part))?;
     }
     Ok(())
+}
+
+/// The lists in parts, each for a follow-up job. A list stays whole.
+fn divided(lists: VecDeque<UnreadList>) -> Vec<VecDeque<UnreadList>> {
+    let mut parts: Vec<VecDeque<UnreadList>> = Vec::new();
+    let mut room = 0;
+    for list in lists {
+        let length = list.gaps.len() + list.users.len();
+        match parts.last_mut() {
+            Some(part) if length <= room => {
+                room -= length;
+                part.push_back(list);
+            }
+            _ => {
+                room = LEFT_PER_JOB.saturating_sub(length);
+                parts.push(VecDeque::from([list]));
+            }
+        }
+    }
+    parts
 }
 
 /// Emits to each of the users who have not read all of the messages which ones they have read. Returns the other users.
@@ -131,4 +144,22 @@ fn newest_ids(
          ORDER BY id DESC LIMIT ?4",
     )?;
     sql::newest_in(&mut statement, recipient_id, gaps.iter().copied(), MAX_SHOWN_UNREAD)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_rests_are_divided() {
+        let list = |gaps: u32, users: i64| UnreadList {
+            recipient_id: RecipientId(1),
+            gaps: (0..gaps).map(|gap| (gap, gap)).collect(),
+            users: (0..users).map(UserId).collect(),
+        };
+        let lists = [list(900, 100), list(999, 1), list(1, 1), list(5_000, 1), list(1, 500), list(1, 1_000)];
+        let lengths: Vec<usize> = divided(lists.into()).iter().map(VecDeque::len).collect();
+        assert_eq!(lengths, [2, 1, 1, 2]);
+        assert!(divided(VecDeque::new()).is_empty());
+    }
 }
