@@ -4,4 +4,6 @@ CREATE TABLE follow_up (
     name            TEXT    NOT NULL,
     data            TEXT    NOT NULL
 ) STRICT;
+-- After an interrupted withdrawal, the log still has messages for users who lost them. Without their queues, clients register again.
+DELETE FROM event_queue WHERE EXISTS (SELECT 1 FROM event_withdrawal);
 DROP TABLE event_withdrawal;

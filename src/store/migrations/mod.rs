@@ -185,4 +185,23 @@ mod tests {
         let skeletons = statement.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap);
         assert_eq!(skeletons.collect::<Vec<String>>(), ["a", "Eda", "eda"]);
     }
+
+    #[test]
+    fn queues_end_if_a_withdrawal_was_interrupted() {
+        let interrupted = "INSERT INTO event_withdrawal VALUES (1, x'', x'', 0, 1);";
+        for (rows, queues) in [("", 1), (interrupted, 0)] {
+            let folder = tempfile::tempdir().unwrap();
+            let mut connection = connect(&folder.path().join("old.sqlite"), false).unwrap();
+            let before = MIGRATIONS.iter().position(|(name, _)| name.ends_with("_follow_up")).unwrap();
+            migrate(&mut connection, 0..before).unwrap();
+            let queue = "INSERT INTO user (user_id, email, delivery_email, delivery_email_key, full_name, role, date_joined)
+                 VALUES (9, 'a', 'a', 'a', 'Ada', 400, 1);
+                 INSERT INTO event_queue VALUES ('q', 9, '{}', 1);";
+            connection.execute_batch(&format!("{queue}{rows}")).unwrap();
+            migrate(&mut connection, before..MIGRATIONS.len()).unwrap();
+            let left: i64 =
+                connection.query_row("SELECT count(*) FROM event_queue", [], |row| row.get(0)).unwrap();
+            assert_eq!(left, queues);
+        }
+    }
 }
