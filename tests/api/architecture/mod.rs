@@ -8,6 +8,7 @@ mod boundaries;
 mod conformance;
 mod events;
 mod files;
+mod follow_ups;
 mod interface;
 mod levels;
 mod map;
