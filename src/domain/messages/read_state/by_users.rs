@@ -12,14 +12,15 @@ use std::collections::HashMap;
 pub struct ReadByUsers {
     /// The users who have read all of the messages.
     pub all: RoaringBitmap,
-    /// The messages that users have read who have read some of them, but not all. Other users have read none.
-    some: HashMap<u32, RoaringBitmap>,
+    /// Marks of the users who have read some of the messages, but not all, and the ids above the marks, in runs as they are stored: a
+    /// set of the messages themselves would take much memory for thousands of users. Other users have read none.
+    some: HashMap<u32, (u32, RoaringBitmap)>,
 }
 
 impl ReadByUsers {
-    /// Loads which of these messages each user has read. Chunks are few.
+    /// Loads which of these messages each user has read.
     pub fn load(connection: &Connection, recipient_id: RecipientId, ids: &RoaringBitmap) -> ApiResult<Self> {
-        let (mut all, mut some) = (RoaringBitmap::new(), HashMap::<u32, RoaringBitmap>::new());
+        let (mut all, mut some) = (RoaringBitmap::new(), HashMap::<u32, (u32, RoaringBitmap)>::new());
         let (Some(first), Some(last)) = (ids.min(), ids.max()) else { return Ok(Self { all, some }) };
         let mut statement = connection.prepare_cached(
             "SELECT user_id, read_until FROM read_state INDEXED BY read_state_recipient
@@ -32,9 +33,7 @@ impl ReadByUsers {
             if until >= last {
                 all.insert(user);
             } else {
-                let mut read = ids.clone();
-                read.remove_range(until + 1..);
-                some.insert(user, read);
+                some.insert(user, (until, RoaringBitmap::new()));
             }
         }
         let mut statement = connection.prepare_cached(
@@ -48,13 +47,13 @@ impl ReadByUsers {
                 continue;
             }
             let bits = row.get_ref(1)?.as_blob().map_err(rusqlite::Error::from)?;
-            let read = bitmap::from_blob(1, bits)? & ids;
-            if !read.is_empty() {
-                *some.entry(user).or_default() |= read;
+            let read = bitmap::from_blob(1, bits)?;
+            if !read.is_disjoint(ids) {
+                some.entry(user).or_default().1 |= read;
             }
         }
-        some.retain(|user, read| {
-            let is_all = *read == *ids;
+        some.retain(|user, (until, above)| {
+            let is_all = above.contains(last) && unread_of(ids - &*above, *until).is_empty();
             if is_all {
                 all.insert(*user);
             }
@@ -72,10 +71,16 @@ impl ReadByUsers {
     pub fn unread(&self, user: u32, ids: RoaringBitmap) -> RoaringBitmap {
         match self.some.get(&user) {
             _ if self.all.contains(user) => RoaringBitmap::new(),
-            Some(read) => ids - read,
+            Some((until, above)) => unread_of(ids - above, *until),
             None => ids,
         }
     }
+}
+
+/// Removes the ids up to a mark.
+fn unread_of(mut ids: RoaringBitmap, until: u32) -> RoaringBitmap {
+    ids.remove_range(..=until);
+    ids
 }
 
 #[cfg(test)]
@@ -83,11 +88,16 @@ mod tests {
     use super::*;
     use crate::domain::messages::read_state::read_set::ReadSet;
 
-    #[test]
-    fn all_users_are_loaded_as_each_of_them() {
+    fn connection() -> Connection {
         let connection = Connection::open_in_memory().unwrap();
         connection.execute_batch(crate::store::SCHEMA).unwrap();
         connection.pragma_update(None, "foreign_keys", false).unwrap();
+        connection
+    }
+
+    #[test]
+    fn all_users_are_loaded_as_each_of_them() {
+        let connection = connection();
         let sets: [(u32, u32, &[u32]); 9] = [
             (1, 200_000, &[]),
             (2, 5, &[]),
@@ -122,5 +132,22 @@ mod tests {
         assert_eq!(read.unread(10, ids.clone()), ids);
         let none = ReadByUsers::load(&connection, RecipientId(7), &RoaringBitmap::new()).unwrap();
         assert!(none.all.is_empty() && none.partial().is_empty());
+    }
+
+    #[test]
+    fn users_take_little_memory_however_many_messages_they_read() {
+        let connection = connection();
+        connection.execute("INSERT INTO read_state VALUES (1, 7, 100000), (2, 7, 10)", ()).unwrap();
+        let mut run: RoaringBitmap = (12..=65_000).collect();
+        run.optimize();
+        connection.execute("INSERT INTO read_chunk VALUES (2, 7, 0, ?1)", [bitmap::to_blob(&run)]).unwrap();
+        let ids: RoaringBitmap = (1..=50_000).map(|number| 4 * number).collect();
+        let read = ReadByUsers::load(&connection, RecipientId(7), &ids).unwrap();
+        assert_eq!(read.partial().iter().collect::<Vec<_>>(), [1, 2]);
+        assert_eq!([1, 2].map(|user| read.unread(user, ids.clone()).len()), [25_000, 33_750]);
+        for (user, (_, above)) in &read.some {
+            let size = above.serialized_size();
+            assert!(size < 100, "{size} bytes for user {user}");
+        }
     }
 }
