@@ -128,12 +128,20 @@ fn to_compare(receipts: &Receipts, read: &ReadByUsers, there: &ReadByUsers) -> R
 }
 
 /// Removes the flag `historical` from users who are no longer receivers.
-fn forget_historical(tx: &Tx<'_>, ids: &RoaringBitmap, receivers: &RoaringBitmap) -> ApiResult<()> {
+fn forget_historical(
+    connection: &Connection,
+    ids: &RoaringBitmap,
+    receivers: &RoaringBitmap,
+) -> ApiResult<()> {
     for id in ids.iter().map(MessageId::from) {
-        for user_id in messages::users_with_flag(tx, id, bit::HISTORICAL)? {
+        // As a rule, all users with flags are receivers, and their rows need not be read.
+        if messages::users_with_any_flag(connection, [id])?.is_subset(receivers) {
+            continue;
+        }
+        for user_id in messages::users_with_flag(connection, id, bit::HISTORICAL)? {
             if !user_id.is_in(receivers) {
-                let flags = messages::flags_of(tx, user_id, id)?;
-                messages::put_flags(tx, user_id, id, flags & !bit::HISTORICAL)?;
+                let flags = messages::flags_of(connection, user_id, id)?;
+                messages::put_flags(connection, user_id, id, flags & !bit::HISTORICAL)?;
             }
         }
     }
@@ -144,4 +152,40 @@ fn forget_historical(tx: &Tx<'_>, ids: &RoaringBitmap, receivers: &RoaringBitmap
 pub fn unread_among(read: &ReadByUsers, user: u32, groups: &ReceiverGroups) -> RoaringBitmap {
     let received = groups.iter().filter(|(_, users)| users.contains(user));
     read.unread(user, received.fold(RoaringBitmap::new(), |all, (ids, _)| all | ids))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    #[test]
+    fn flags_of_receivers_are_not_read() {
+        let connection = Connection::open_in_memory().unwrap();
+        connection.execute_batch(crate::store::SCHEMA).unwrap();
+        connection.pragma_update(None, "foreign_keys", false).unwrap();
+        let message = MessageId(7);
+        for user in 1..=1000 {
+            messages::put_flags(&connection, UserId(user), message, bit::MENTIONED | bit::HISTORICAL)
+                .unwrap();
+        }
+        let steps = Arc::new(AtomicUsize::new(0));
+        let counter = Arc::clone(&steps);
+        let count = move || {
+            counter.fetch_add(1, Ordering::Relaxed);
+            false
+        };
+        connection.progress_handler(1, Some(count)).unwrap();
+        let mut receivers: RoaringBitmap = (1..=1000).collect();
+        let ids = message.bit().into_iter().collect();
+        forget_historical(&connection, &ids, &receivers).unwrap();
+        // A row of the index takes four steps, and finding the row of the table as many again.
+        let steps = steps.load(Ordering::Relaxed);
+        assert!(steps < 6000, "{steps} steps for a thousand receivers");
+        receivers.remove(5);
+        forget_historical(&connection, &ids, &receivers).unwrap();
+        let flags = |user: i64| messages::flags_of(&connection, UserId(user), message).unwrap();
+        assert_eq!([4, 5].map(flags), [bit::MENTIONED | bit::HISTORICAL, bit::MENTIONED]);
+    }
 }
