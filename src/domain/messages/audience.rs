@@ -17,6 +17,8 @@ use crate::store::Tx;
 use crate::types::{MessageId, UserId};
 use roaring::RoaringBitmap;
 use rusqlite::Connection;
+use rusqlite::types::Value;
+use std::rc::Rc;
 
 /// The audience of a message, with its channel.
 pub struct MessageAudience {
@@ -146,25 +148,16 @@ pub fn may_read(tx: &Tx<'_>, stream: &StreamRow, user_id: UserId) -> ApiResult<b
         || !readers_besides_subscribers(tx, stream, user)?.is_empty())
 }
 
-/// Number of users up to which [`without_guests`] looks up each of them.
-const MAX_LOOKED_UP: u64 = 100;
-
-/// Returns the active users among `user_ids` who are no guests. Each change of a message asks about all of its former receivers.
+/// Returns the active users among `user_ids` who are no guests. Each change of a message asks about all of its former receivers, who
+/// can be thousands, or a few of a hundred thousand users.
 pub fn without_guests(connection: &Connection, user_ids: RoaringBitmap) -> ApiResult<RoaringBitmap> {
-    if user_ids.len() > MAX_LOOKED_UP {
-        let members = "SELECT user_id FROM user WHERE is_active AND role <> 600";
-        return Ok(user_ids & set(connection, members, ())?);
-    }
-    let mut statement = connection.prepare_cached(
-        "SELECT EXISTS (SELECT 1 FROM user WHERE user_id = ?1 AND is_active AND role <> 600)",
-    )?;
-    let mut left = RoaringBitmap::new();
-    for bit in user_ids {
-        if statement.query_row([bit], |row| row.get(0))? {
-            left.insert(bit);
-        }
-    }
-    Ok(left)
+    let user_ids: Rc<Vec<Value>> = Rc::new(user_ids.into_iter().map(Value::from).collect());
+    Ok(set(
+        connection,
+        "SELECT user_id FROM rarray(?1) AS wanted CROSS JOIN user ON user_id = wanted.value
+         WHERE is_active AND role <> 600",
+        [user_ids],
+    )?)
 }
 
 /// Returns the users of an audience for whom a message is not unread, ascending: they read it, or never received it.
@@ -182,6 +175,36 @@ pub fn readers(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    #[test]
+    fn members_are_found_without_reading_other_users() {
+        let connection = Connection::open_in_memory().unwrap();
+        rusqlite::vtab::array::load_module(&connection).unwrap();
+        connection.execute_batch(crate::store::SCHEMA).unwrap();
+        connection
+            .execute_batch(
+                "WITH RECURSIVE one (id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM one WHERE id < 5000)
+                 INSERT INTO user (user_id, email, delivery_email, delivery_email_key, full_name, role, is_active, date_joined)
+                 SELECT id, '', '', id, '', iif(id = 20, 600, 400), id <> 30, 0 FROM one;",
+            )
+            .unwrap();
+        let steps = Arc::new(AtomicUsize::new(0));
+        let counter = Arc::clone(&steps);
+        let count = move || {
+            counter.fetch_add(1, Ordering::Relaxed);
+            false
+        };
+        connection.progress_handler(1, Some(count)).unwrap();
+        let asked: RoaringBitmap = (1..=150).map(|number| number * 10).chain([6000]).collect();
+        let members = without_guests(&connection, asked.clone()).unwrap();
+        assert_eq!((asked - members).iter().collect::<Vec<_>>(), [20, 30, 6000]);
+        assert!(without_guests(&connection, RoaringBitmap::new()).unwrap().is_empty());
+        // Each row takes several steps.
+        let steps = steps.load(Ordering::Relaxed);
+        assert!(steps < 5000, "{steps} steps for 150 users of 5000");
+    }
 
     #[test]
     fn ids_of_unreceived_messages_are_not_sent() {
