@@ -313,6 +313,6 @@ mod tests {
         let mut found: Vec<String> = words_of("Tea tea TEA, été 🎉🎉 :tada: 東京 x").into_iter().collect();
         found.sort_unstable();
         assert_eq!(found, ["ete", "tada", "tea", "x"]);
-        assert!(words_of("🎉 :tada:").is_superset(&words_of(&"🎉".repeat(1000))));
+        assert_eq!(words_of(&"🎉".repeat(1000)), words_of("Tada"));
     }
 }
