@@ -123,8 +123,6 @@ CREATE INDEX user_setting_mailed ON user_setting (user_id)
     WHERE property = 'enable_stream_email_notifications' AND value = 'true';
 CREATE INDEX user_setting_pushed ON user_setting (user_id)
     WHERE property = 'enable_stream_push_notifications' AND value = 'true';
-CREATE INDEX user_setting_resolved ON user_setting (user_id, property, value)
-    WHERE property = 'resolved_topic_notice_auto_read_policy';
 
 -- Custom profile fields.
 CREATE TABLE profile_field (

@@ -1,12 +1,13 @@
-//! Sets of numbers as blobs, in the portable format of roaring bitmaps, and as JSON.
+//! Sets of numbers as blobs, in the portable format of roaring bitmaps, as arguments of statements, and as JSON.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use roaring::RoaringBitmap;
 use rusqlite::Error::FromSqlConversionFailure;
-use rusqlite::types::Type;
+use rusqlite::types::{Type, Value};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serializer};
+use std::rc::Rc;
 
 /// Serializes a set.
 pub fn to_blob(set: &RoaringBitmap) -> Vec<u8> {
@@ -20,6 +21,11 @@ pub fn to_blob(set: &RoaringBitmap) -> Vec<u8> {
 pub fn from_blob(column: usize, bytes: &[u8]) -> rusqlite::Result<RoaringBitmap> {
     RoaringBitmap::deserialize_from(bytes)
         .map_err(|error| FromSqlConversionFailure(column, Type::Blob, error.into()))
+}
+
+/// A set as an argument of the SQL function `rarray`.
+pub fn to_array(set: &RoaringBitmap) -> Rc<Vec<Value>> {
+    Rc::new(set.iter().map(Value::from).collect())
 }
 
 /// Serializes a set as the Base64 text of its blob, for `#[serde(with = "bitmap")]`. Large sets are much shorter than lists.

@@ -13,12 +13,10 @@ use crate::domain::subscriptions;
 use crate::domain::subscriptions::members;
 use crate::error::ApiResult;
 use crate::events::Audience;
-use crate::store::Tx;
+use crate::store::{Tx, bitmap};
 use crate::types::{MessageId, UserId};
 use roaring::RoaringBitmap;
 use rusqlite::Connection;
-use rusqlite::types::Value;
-use std::rc::Rc;
 
 /// The audience of a message, with its channel.
 pub struct MessageAudience {
@@ -151,12 +149,11 @@ pub fn may_read(tx: &Tx<'_>, stream: &StreamRow, user_id: UserId) -> ApiResult<b
 /// Returns the active users among `user_ids` who are no guests. Each change of a message asks about all of its former receivers, who
 /// can be thousands, or a few of a hundred thousand users.
 pub fn without_guests(connection: &Connection, user_ids: RoaringBitmap) -> ApiResult<RoaringBitmap> {
-    let user_ids: Rc<Vec<Value>> = Rc::new(user_ids.into_iter().map(Value::from).collect());
     Ok(set(
         connection,
         "SELECT user_id FROM rarray(?1) AS wanted CROSS JOIN user ON user_id = wanted.value
          WHERE is_active AND role <> 600",
-        [user_ids],
+        [bitmap::to_array(&user_ids)],
     )?)
 }
 

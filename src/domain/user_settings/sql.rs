@@ -2,8 +2,9 @@
 
 use crate::domain::user_settings::table;
 use crate::error::ApiResult;
-use crate::store::{ExecuteCached, json_column};
+use crate::store::{ExecuteCached, bitmap, json_column};
 use crate::types::{UserId, Values};
+use roaring::RoaringBitmap;
 use rusqlite::{Connection, OptionalExtension, Row};
 use serde_json::Value;
 
@@ -39,14 +40,18 @@ pub fn list_by_person(
         .collect()
 }
 
-/// Lists the users who have set their policy for notices of resolved topics, with the values as JSON text.
-pub fn list_resolved_topic_policies(connection: &Connection) -> rusqlite::Result<Vec<(UserId, String)>> {
+/// Lists the users of a set who have a value of a setting, with the values as JSON text.
+pub fn list_of_users(
+    connection: &Connection,
+    user_ids: &RoaringBitmap,
+    name: &str,
+) -> rusqlite::Result<Vec<(UserId, String)>> {
     connection
         .prepare_cached(
-            "SELECT user_id, value FROM user_setting INDEXED BY user_setting_resolved
-             WHERE property = 'resolved_topic_notice_auto_read_policy'",
+            "SELECT user_id, user_setting.value FROM rarray(?1) AS wanted
+             CROSS JOIN user_setting ON user_id = wanted.value AND property = ?2",
         )?
-        .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?
+        .query_map((bitmap::to_array(user_ids), name), |row| Ok((row.get(0)?, row.get(1)?)))?
         .collect()
 }
 
@@ -88,4 +93,39 @@ pub fn set_default(connection: &Connection, name: &str, value: &Value) -> rusqli
 
 fn property_and_value(row: &Row<'_>) -> rusqlite::Result<(String, Value)> {
     Ok((row.get(0)?, json_column(row, 1)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    #[test]
+    fn values_of_other_users_are_not_read() {
+        let connection = Connection::open_in_memory().unwrap();
+        rusqlite::vtab::array::load_module(&connection).unwrap();
+        connection.execute_batch(crate::store::SCHEMA).unwrap();
+        connection.pragma_update(None, "foreign_keys", false).unwrap();
+        connection
+            .execute_batch(
+                "WITH RECURSIVE one (id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM one WHERE id < 1000)
+                 INSERT INTO user_setting (user_id, property, value) SELECT id, 'enter_sends', 'true' FROM one;
+                 INSERT INTO user_setting (user_id, property, value) VALUES (2000, 'emojiset', '\"text\"')",
+            )
+            .unwrap();
+        let steps = Arc::new(AtomicUsize::new(0));
+        let counter = Arc::clone(&steps);
+        let count = move || {
+            counter.fetch_add(1, Ordering::Relaxed);
+            false
+        };
+        connection.progress_handler(1, Some(count)).unwrap();
+        let user_ids = [3, 500, 2000].into_iter().collect();
+        let found = list_of_users(&connection, &user_ids, "enter_sends").unwrap();
+        assert_eq!(found, [3, 500].map(|user| (UserId(user), "true".to_owned())));
+        // Each row takes several steps.
+        let steps = steps.load(Ordering::Relaxed);
+        assert!(steps < 500, "{steps} steps for three users of a thousand");
+    }
 }

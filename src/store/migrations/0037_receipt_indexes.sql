@@ -8,5 +8,3 @@ CREATE INDEX subscription_span_single ON subscription_span (stream_id, from_mess
 CREATE INDEX subscription_span_current ON subscription_span (stream_id, from_message_id, until_message_id)
     WHERE until_message_id IS NULL;
 CREATE INDEX read_chunk_recipient ON read_chunk (recipient_id, chunk);
-CREATE INDEX user_setting_resolved ON user_setting (user_id, property, value)
-    WHERE property = 'resolved_topic_notice_auto_read_policy';

@@ -84,10 +84,6 @@ const WALKS: &[(&str, &str)] = &[
         "an index of the few who turned it on",
     ),
     ("SELECT user_id FROM user_setting WHERE property = 'enable_stream_push_notifications'", "the same"),
-    (
-        "SELECT user_id, value FROM user_setting INDEXED BY user_setting_resolved",
-        "an index of those who set it",
-    ),
     ("SELECT count(*) FROM message", "an import, which counts the messages that it wrote"),
     ("UPDATE user SET user_id", "an import, whose database is empty"),
     ("DELETE FROM push_notification", "an operator turned Web Push off"),

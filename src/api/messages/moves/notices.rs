@@ -143,10 +143,11 @@ fn readers_of_resolve_notice(tx: &mut Tx<'_>, mv: &Move) -> ApiResult<Vec<UserId
     let mut readers = members::audience(tx, mv.to.stream_id)?.bitmap().clone();
     let mut unread = RoaringBitmap::new();
     let mut without_value = followers.clone();
-    for (user_id, stored) in user_settings::list_resolved_topic_policies(tx)? {
-        let Some(user) = user_id.bit().filter(|user| readers.contains(*user)) else { continue };
+    let setting = user_settings::RESOLVED_TOPIC_NOTICE_AUTO_READ_POLICY;
+    for (user_id, stored) in user_settings::list_of_users(tx, &readers, setting.name())? {
+        let Some(user) = user_id.bit() else { continue };
         without_value.remove(user);
-        let policy: String = user_settings::RESOLVED_TOPIC_NOTICE_AUTO_READ_POLICY.parse(Some(stored))?;
+        let policy: String = setting.parse(Some(stored))?;
         if policy == "never" || policy == "except_followed" && followers.contains(user) {
             unread.insert(user);
         }
