@@ -95,6 +95,7 @@ async fn respond(
 }
 
 /// Handles a request to its end, even if its client goes away: a restart would leave no server.
+#[expect(clippy::disallowed_methods, reason = "the task ends with the server, and not with the request")]
 async fn complete(
     double: Arc<Double>,
     mut stopped: watch::Receiver<bool>,
