@@ -138,14 +138,14 @@ impl Withdrawal {
         stored: &mut StoredAudiences,
         registry: &Registry,
     ) -> rusqlite::Result<Vec<(EventId, Change)>> {
-        let lost = self.from.iter().flat_map(|loss| &loss.message_ids);
-        let lost: Vec<MessageId> = lost.map(MessageId::from).collect();
+        let message_ids = self.from.iter().flat_map(|loss| &loss.message_ids);
+        let message_ids: Vec<MessageId> = message_ids.map(MessageId::from).collect();
         let mut changes = Vec::new();
         for id in self.events {
             let Some(event) = log::stored_event(connection, id)? else { continue };
             let change = match &self.from {
                 None => Some(without_text(&event, &[], registry)),
-                Some(loss) => fewer_receivers(&event, loss, &lost, registry),
+                Some(loss) => fewer_receivers(&event, loss, &message_ids, registry),
             };
             let Some(change) = change else { continue };
             match &change {
@@ -168,14 +168,14 @@ fn without_text(event: &StoredEvent, gone: &[MessageId], registry: &Registry) ->
     }
 }
 
-/// The event for fewer receivers, if it is only about messages that the others lose (`lost`, ascending).
+/// The event for fewer receivers, if it is only about messages that the others lose (`message_ids`, ascending).
 fn fewer_receivers(
     event: &StoredEvent,
     loss: &Loss,
-    lost: &[MessageId],
+    message_ids: &[MessageId],
     registry: &Registry,
 ) -> Option<Change> {
-    if !matches!(without_text(event, lost, registry), Change::Removed) {
+    if !matches!(without_text(event, message_ids, registry), Change::Removed) {
         return None;
     }
     let before = &event.audience;
