@@ -110,7 +110,7 @@ mod tests {
         connection
             .execute_batch(
                 "WITH RECURSIVE one (id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM one WHERE id < 1000)
-                 INSERT INTO user_setting (user_id, property, value) SELECT id, 'enter_sends', 'true' FROM one;
+                 INSERT INTO user_setting (user_id, property, value) SELECT id, 'enable_stream_push_notifications', 'true' FROM one;
                  INSERT INTO user_setting (user_id, property, value) VALUES (2000, 'emojiset', '\"text\"')",
             )
             .unwrap();
@@ -122,7 +122,7 @@ mod tests {
         };
         connection.progress_handler(1, Some(count)).unwrap();
         let user_ids = [3, 500, 2000].into_iter().collect();
-        let found = list_of_users(&connection, &user_ids, "enter_sends").unwrap();
+        let found = list_of_users(&connection, &user_ids, "enable_stream_push_notifications").unwrap();
         assert_eq!(found, [3, 500].map(|user| (UserId(user), "true".to_owned())));
         // Each row takes several steps.
         let steps = steps.load(Ordering::Relaxed);
