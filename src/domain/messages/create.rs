@@ -145,10 +145,8 @@ pub fn store_and_emit(
     let named: Vec<UserId> = message.rendered.mentioned_user_ids.iter().copied().map(UserId).collect();
     webhook_queue::message_sent(tx, id, &sender, &message.destination, &named)?;
     if !message.is_quiet {
-        let are_many = readers.len() > READERS_PER_STEP;
-        let known_to: Option<RoaringBitmap> =
-            are_many.then(|| readers.iter().filter_map(|user_id| user_id.bit()).collect());
-        notification_queue::message_sent(tx, id, known_to.as_ref())?;
+        let known_to = (readers.len() > READERS_PER_STEP as u64).then_some(&readers);
+        notification_queue::message_sent(tx, id, known_to)?;
     }
     if let Destination::Channel(stream, _) = &message.destination {
         channel_summary::emit_if_first(tx, stream, id, previous)?;
@@ -343,7 +341,7 @@ fn mark_as_read(
     target: &Target<'_>,
     id: MessageId,
     muters: Vec<UserId>,
-) -> ApiResult<Vec<UserId>> {
+) -> ApiResult<RoaringBitmap> {
     let knowing =
         message.read_by_sender.then_some(sender_id).into_iter().chain(message.read_by.iter().copied());
     let mut readers: RoaringBitmap = knowing.chain(muters).filter_map(UserId::bit).collect();
@@ -353,15 +351,14 @@ fn mark_as_read(
     {
         readers |= target.audience.bitmap();
     }
-    let user_ids: Vec<UserId> = readers.into_iter().map(UserId::from).collect();
-    let (later, now) = user_ids.split_at(user_ids.len().saturating_sub(READERS_PER_STEP));
-    for user_id in now {
-        read_state::mark_read(tx, *user_id, target.recipient_id, &[id])?;
+    let mut later: Vec<UserId> = readers.iter().map(UserId::from).collect();
+    for user_id in later.split_off(later.len().saturating_sub(READERS_PER_STEP)) {
+        read_state::mark_read(tx, user_id, target.recipient_id, &[id])?;
     }
     if !later.is_empty() {
-        tx.then(LateReaders { message_id: id, user_ids: later.to_vec() })?;
+        tx.then(LateReaders { message_id: id, user_ids: later })?;
     }
-    Ok(user_ids)
+    Ok(readers)
 }
 
 /// The rest of the users for whom a new message is marked as read. They can be thousands, who get the notice of a resolved topic as
@@ -399,7 +396,7 @@ fn emit(
     message: &OutgoingMessage,
     target: Target<'_>,
     flags: &NewFlags,
-    readers: &[UserId],
+    readers: &RoaringBitmap,
     stored: &Stored,
 ) -> ApiResult<()> {
     let rendered = &message.rendered;
@@ -434,7 +431,7 @@ fn emit(
     let routing = MessageRouting {
         content: message.content.clone(),
         flags: FlagHolders {
-            read: readers.to_vec(),
+            read: readers.iter().map(UserId::from).collect(),
             mentioned: flags.mentioned.clone(),
             stream_wildcard: rendered.mentions_stream_wildcard,
             topic_wildcard: flags.topic_wildcard.clone(),
