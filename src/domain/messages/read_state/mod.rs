@@ -167,27 +167,40 @@ pub fn mark_read_until(
     recipient_id: RecipientId,
     until: MessageId,
 ) -> ApiResult<()> {
-    let (Some(newest), Some(until)) = (newest_bit(tx, recipient_id)?, until.bit()) else { return Ok(()) };
-    let mut set = load(tx, user_id, recipient_id)?;
-    set.insert_until(newest.min(until));
-    store(tx, user_id, recipient_id, &mut set)
+    match load_read_until(tx, user_id, recipient_id, until)? {
+        Some(mut set) => store(tx, user_id, recipient_id, &mut set),
+        None => Ok(()),
+    }
 }
 
-/// The same for several conversations. The notifications on phones are left as they are.
+/// Marks the messages of several conversations up to an id as read. The notifications on phones are left as they are.
 pub fn mark_conversations_read(
     tx: &Tx<'_>,
     user_id: UserId,
     recipient_ids: impl IntoIterator<Item = RecipientId>,
     until: MessageId,
 ) -> ApiResult<()> {
-    let until = until.bit().unwrap_or_default();
     for recipient_id in recipient_ids {
-        let Some(newest) = newest_bit(tx, recipient_id)? else { continue };
-        let mut set = load(tx, user_id, recipient_id)?;
-        set.insert_until(newest.min(until));
-        write(tx, user_id, recipient_id, &mut set)?;
+        if let Some(mut set) = load_read_until(tx, user_id, recipient_id, until)? {
+            write(tx, user_id, recipient_id, &mut set)?;
+        }
     }
     Ok(())
+}
+
+/// Loads the read messages of a user in a conversation, and adds those up to an id; `None` if it has no messages.
+fn load_read_until(
+    connection: &Connection,
+    user_id: UserId,
+    recipient_id: RecipientId,
+    until: MessageId,
+) -> ApiResult<Option<ReadSet>> {
+    let (Some(newest), Some(until)) = (newest_bit(connection, recipient_id)?, until.bit()) else {
+        return Ok(None);
+    };
+    let mut set = load(connection, user_id, recipient_id)?;
+    set.insert_until(newest.min(until));
+    Ok(Some(set))
 }
 
 /// True if a user has read all of a conversation.
