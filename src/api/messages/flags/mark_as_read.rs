@@ -114,10 +114,8 @@ fn mark_some(
             ids.extend(listed);
         }
     }
-    if !ids.is_empty() {
-        ids.sort_unstable();
-        emit_read(tx, caller, &ids);
-    }
+    ids.sort_unstable();
+    emit_read(tx, caller, &ids);
     Ok(unread)
 }
 
@@ -226,12 +224,13 @@ fn mark_listed(
     ids: &[MessageId],
 ) -> ApiResult<()> {
     let changed = read_state::mark_read(tx, caller.user_id, recipient_id, ids)?;
-    if !changed.is_empty() {
-        emit_read(tx, caller, &changed);
-    }
+    emit_read(tx, caller, &changed);
     Ok(())
 }
 
+/// Emits messages that became read, if there are any.
 fn emit_read(tx: &mut Tx<'_>, caller: &Caller, ids: &[MessageId]) {
-    tx.emit(FlagsChanged::new(true, "read", ids, None), Audience::user(caller.user_id));
+    if !ids.is_empty() {
+        tx.emit(FlagsChanged::new(true, "read", ids, None), Audience::user(caller.user_id));
+    }
 }
