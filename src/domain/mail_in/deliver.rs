@@ -82,7 +82,7 @@ pub async fn deliver(app: &Arc<App>, mail: &Arc<Mail>, recipient: &Recipient) ->
         MailTarget::Reply { user_id, message_id } => reply(app, mail, recipient, user_id, message_id).await,
     };
     match sent {
-        Err(error) if error.status() < 500 && error.status() != 429 => {
+        Err(error) if !error.is_transient() => {
             tracing::info!(%error, "a mail was dropped: its message may not be sent");
             Ok(())
         }
@@ -215,7 +215,7 @@ async fn reply(
         Err(error) => Err(error),
     };
     match sent {
-        Err(error) if error.status() < 500 && error.status() != 429 => {
+        Err(error) if !error.is_transient() => {
             report(app, user_id, destination, error.msg().to_owned()).await?;
             Err(error)
         }
@@ -365,7 +365,7 @@ impl SavedFiles {
                     let name = if name.trim().is_empty() { "file" } else { &name };
                     format!("[{name}](/user_uploads/{})", row.path_id)
                 }
-                Err(error) if error.status() < 500 && error.status() != 429 => {
+                Err(error) if !error.is_transient() => {
                     tracing::info!(%error, "a file of a mail was not kept");
                     format!("({})", error.msg())
                 }
