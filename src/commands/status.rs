@@ -9,7 +9,7 @@ use crate::domain::{audit, backups, realm, rows, upload_quota, users};
 use crate::http::ApiResult;
 use crate::store::Snapshot;
 use crate::types::version::FEATURE_LEVEL;
-use crate::types::{SECONDS_PER_DAY, timestamp};
+use crate::types::{SECONDS_PER_DAY, format_days, timestamp};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -175,8 +175,7 @@ pub(super) async fn status(app: &App) -> ApiResult<Status> {
     let growth = read.recent.bytes_per_day(&read.statistics, database_bytes);
     let days_until_disk_full = days_until_full(disk_free_bytes, growth);
     if let Some(days) = days_until_disk_full.filter(|days| *days < DISK_DAYS) {
-        let left = if days == 0 { "less than a day".to_owned() } else { count_days(days) };
-        let past = count_days(read.recent.days);
+        let (left, past) = (format_days(days), format_days(read.recent.days));
         warnings.push(format!(
             "The disk will be full in {left}, at the growth of the last {past}: free some space, move the database to a larger disk, \
              or set a quota with --upload-quota-mib."
@@ -211,10 +210,6 @@ pub(super) async fn status(app: &App) -> ApiResult<Status> {
 /// Days until a disk is full, if its files grow.
 fn days_until_full(free: Option<u64>, growth: i64) -> Option<i64> {
     i64::try_from(free?).unwrap_or(i64::MAX).checked_div(growth)
-}
-
-fn count_days(days: i64) -> String {
-    if days == 1 { "1 day".to_owned() } else { format!("{days} days") }
 }
 
 /// The parts of the status that are in the database.

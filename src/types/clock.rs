@@ -29,6 +29,15 @@ pub fn timestamp(seconds: i64) -> Timestamp {
     Timestamp::from_second(seconds).unwrap_or_default()
 }
 
+/// A number of whole days as English text, for logs and warnings.
+pub fn format_days(days: i64) -> String {
+    match days {
+        0 => "less than a day".to_owned(),
+        1 => "1 day".to_owned(),
+        days => format!("{days} days"),
+    }
+}
+
 /// True if a link that ends at `end` works at `now`, both in UNIX seconds. Links work for `validity` seconds at most: a later end
 /// is of a clock that was wrong.
 pub fn is_valid_until(end: i64, now: i64, validity: i64) -> bool {

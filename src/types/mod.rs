@@ -26,8 +26,8 @@ pub mod version;
 
 pub use bot_type::BotType;
 pub use clock::{
-    Clock, JumpDetector, LAST_SECOND, SECONDS_PER_DAY, fractional_seconds, is_valid_until, timestamp,
-    whole_seconds,
+    Clock, JumpDetector, LAST_SECOND, SECONDS_PER_DAY, format_days, fractional_seconds, is_valid_until,
+    timestamp, whole_seconds,
 };
 pub use digest::{Hashing, hex};
 pub use email_visibility::EmailVisibility;

@@ -1,6 +1,6 @@
 //! Certificates with their keys, as PEM files hold them.
 
-use crate::types::{SECONDS_PER_DAY, timestamp};
+use crate::types::{SECONDS_PER_DAY, format_days, timestamp};
 use jiff::Timestamp;
 use std::io;
 use std::net::IpAddr;
@@ -203,11 +203,7 @@ impl EndWarning {
         let left = end - now;
         let end = certificate.end();
         if left > 0 {
-            let left = match left / SECONDS_PER_DAY {
-                0 => "less than a day".to_owned(),
-                1 => "1 day".to_owned(),
-                days => format!("{days} days"),
-            };
+            let left = format_days(left / SECONDS_PER_DAY);
             tracing::warn!(%end, "the certificate expires in {left}: {advice}");
         } else {
             tracing::error!(%end, "the certificate has expired: clients cannot connect");
