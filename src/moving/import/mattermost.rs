@@ -40,13 +40,6 @@ struct Team {
     display_name: String,
 }
 
-impl Team {
-    /// The name that people see.
-    fn shown(&self) -> &str {
-        if self.display_name.is_empty() { &self.name } else { &self.display_name }
-    }
-}
-
 #[derive(Deserialize)]
 struct Channel {
     team: String,
@@ -276,7 +269,8 @@ impl Export<'_> {
             read().map_err(|error: ImportError| ImportError::at(self.name, position.line, error))
         })?;
         if let [team] = self.teams.as_slice() {
-            let name = Some(names::topic(team.shown(), 40)).filter(|name| !name.is_empty());
+            let name = Some(names::topic(shown_name(&team.display_name, &team.name), 40))
+                .filter(|name| !name.is_empty());
             let line = OrganizationLine { name, description: None };
             self.importer.add(Line::Organization(line))?;
         }
@@ -379,10 +373,12 @@ impl Export<'_> {
 
     /// The name of a channel here: unique, with that of the team if there are several.
     fn name_of(&self, channel: &Channel, taken: &mut ChannelNames) -> String {
-        let shown = if channel.display_name.is_empty() { &channel.name } else { &channel.display_name };
+        let shown = shown_name(&channel.display_name, &channel.name);
         let team = self.teams.iter().find(|team| team.name == channel.team).filter(|_| self.teams.len() > 1);
-        let name = team.map_or_else(|| shown.clone(), |team| format!("{}: {shown}", team.shown()));
-        taken.make(&name)
+        match team {
+            Some(team) => taken.make(&format!("{}: {shown}", shown_name(&team.display_name, &team.name))),
+            None => taken.make(shown),
+        }
     }
 
     /// Adds a user. Without an active system administrator, those of teams own the organization.
@@ -541,6 +537,11 @@ impl Export<'_> {
     fn mentions(&self, text: &str) -> String {
         names::mentions(text, |name| self.people.get(name).cloned())
     }
+}
+
+/// The name of a team or channel that people see.
+fn shown_name<'a>(display_name: &'a str, name: &'a str) -> &'a str {
+    if display_name.is_empty() { name } else { display_name }
 }
 
 /// The text of a post, and those of the blocks of an integration that it does not contain.

@@ -1,11 +1,11 @@
 //! Slack's blocks as Markdown: rich text, and what programs write.
 
 use super::text;
-use super::text::{Names, without_token};
+use super::text::{Names, labelled_link, without_token};
 use crate::moving::import::blocks;
 use crate::moving::import::json::{first_text, text};
 use serde_json::Value;
-use teamchat_markdown::{FlatList, link_target, nested_lists, styled_slack_text, unused_fence};
+use teamchat_markdown::{FlatList, nested_lists, styled_slack_text, unused_fence};
 
 /// Converts the blocks of a message if its `text` says less: it has lists as lines with characters for the marks, and beside the
 /// blocks of programs, it is only the text of a notification.
@@ -133,7 +133,7 @@ fn span(span: &Value, names: &Names) -> String {
     match text(span, "type") {
         "link" => match (text(span, "text"), text(span, "url")) {
             (label, url) if label.is_empty() || label == url => url.to_owned(),
-            (label, url) => format!("[{}]({})", label.replace(['[', ']'], ""), link_target(url)),
+            (label, url) => labelled_link(label, url),
         },
         "emoji" => names.with_emoji(&format!(":{}:", text(span, "name"))),
         "user" => {

@@ -130,11 +130,14 @@ fn link(reference: &str, names: &Names) -> Option<String> {
         return None;
     }
     Some(match label {
-        Some(label) if label != target => {
-            format!("[{}]({})", label.replace(['[', ']'], ""), link_target(target))
-        }
+        Some(label) if label != target => labelled_link(label, target),
         _ => target.to_owned(),
     })
+}
+
+/// A link in Markdown. Brackets in its label are left out.
+pub fn labelled_link(label: &str, address: &str) -> String {
+    format!("[{}]({})", label.replace(['[', ']'], ""), link_target(address))
 }
 
 #[cfg(test)]
