@@ -58,11 +58,11 @@ fn own_text(mail: &Mail, options: MailOptions) -> String {
     };
     let html = || {
         let html = mail.html.as_ref()?;
-        let (whole, own) = (to_markdown(html, true), to_markdown(html, false));
-        let text = if keeps_quotes || has_forwarded_mail(&whole, &own) {
-            whole
-        } else {
-            without_quote_of_outlook(&own)
+        let whole = to_markdown(html, true);
+        let own = (!keeps_quotes).then(|| to_markdown(html, false));
+        let text = match own.filter(|own| !has_forwarded_mail(&whole, own)) {
+            Some(own) => without_quote_of_outlook(&own),
+            None => whole,
         };
         Some(text).filter(is_there)
     };
