@@ -95,7 +95,8 @@ pub fn index_text(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// True if a character belongs to a script without spaces between words.
+/// True if a character belongs to a script without spaces between words. The search of exported pages, `export/search.js`, has
+/// the same ranges.
 pub fn is_unspaced(character: char) -> bool {
     if character.is_ascii() {
         return false;
