@@ -46,11 +46,12 @@ export function bindPageKeys(app, { header, sidebar }) {
    * @param {(topic: import("../store/unread.js").UnreadTopic) => boolean} fits @param {string} otherwise Said if there is none. */
   function nextUnread(fits, otherwise) {
     const current = app.timeline?.conversation;
-    const topics = unreadTopics(store)
+    const unread = unreadTopics(store);
+    const topics = unread
       .filter((topic) => !topic.isMuted && topic.key !== current && fits(topic))
       .sort((one, other) => one.streamId - other.streamId || one.newest - other.newest);
     const streamId = channelOfRoute(route.peek()) ?? 0;
-    const here = newestHere(unreadTopics(store));
+    const here = newestHere(unread);
     const isAfter = (/** @type {typeof topics[number]} */ topic) =>
       topic.streamId > streamId || (topic.streamId === streamId && topic.newest > here);
     const next = topics.find(isAfter) ?? topics[0];
