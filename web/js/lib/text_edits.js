@@ -13,22 +13,25 @@ import { t } from "./words.js";
 const URL_ALONE = /^https?:\/\/\S+$/;
 
 /** Counts the stars at the beginning of a text, up to those of text that is bold and italic. @param {string} text */
-const stars = (text) => /^\*{0,3}/.exec(text)?.[0].length ?? 0;
+const starsAtStart = (text) => /^\*{0,3}/.exec(text)?.[0].length ?? 0;
+
+/** Counts the stars at the end of a text, up to the same number. @param {string} text */
+const starsAtEnd = (text) => /\*{0,3}$/.exec(text)?.[0].length ?? 0;
 
 /** Whether marks are between a text and what is before and behind it. Two stars are those of bold text, and a third one makes it italic.
  * @param {string} left @param {string} right @param {string} before @param {string} after */
 function areMarks(left, right, before, after) {
   if (!before.startsWith("*")) return left.endsWith(before) && right.startsWith(after);
-  const count = Math.min(stars([...left.slice(-3)].reverse().join("")), stars(right));
+  const count = Math.min(starsAtEnd(left), starsAtStart(right));
   return before === "*" ? count % 2 === 1 : count >= 2;
 }
 
-/** The length of the marks with which a text begins. Zero if it has none, or marks elsewhere too. @param {string} text @param {string} before @param {string} after */
-function marksIn(text, before, after) {
-  const [left, right] = before.startsWith("*") ? [stars(text), stars([...text].reverse().join(""))] : [before.length, after.length];
+/** Whether a text begins and ends with marks, and has none elsewhere. @param {string} text @param {string} before @param {string} after */
+function isMarked(text, before, after) {
+  const [left, right] = before.startsWith("*") ? [starsAtStart(text), starsAtEnd(text)] : [before.length, after.length];
   const inner = text.slice(left, text.length - right);
   const isOne = left + right < text.length && ![before, after].some((mark) => inner.includes(mark));
-  return isOne && areMarks(text.slice(0, left), text.slice(text.length - right), before, after) ? before.length : 0;
+  return isOne && areMarks(text.slice(0, left), text.slice(text.length - right), before, after);
 }
 
 /** Puts marks around the selection, or removes them. Spaces at its ends stay outside, since marks beside them are text.
@@ -50,7 +53,7 @@ function enclosed({ value, start, end }, before, after, placeholder) {
     const from = start - before.length;
     return { start: from, end: end + after.length, text: inside, select: [from, from + inside.length] };
   }
-  if (marksIn(inside, before, after) > 0) {
+  if (isMarked(inside, before, after)) {
     const text = inside.slice(before.length, -after.length);
     return { start, end, text, select: [start, start + text.length] };
   }
@@ -68,7 +71,7 @@ function fenceFor({ value, start, end }, kind) {
   const line = value.slice(value.lastIndexOf("\n", Math.max(0, start - 2)) + 1, start);
   const [around, own] = [line, inside].map((text) => /^`{3,}/.exec(text)?.[0] ?? "");
   if (around !== "" && line === `${around}${kind}\n` && value.startsWith(`\n${around}`, end)) return around;
-  return own !== "" && marksIn(inside, `${own}${kind}\n`, `\n${own}`) > 0 ? own : unusedFence(inside);
+  return own !== "" && isMarked(inside, `${own}${kind}\n`, `\n${own}`) ? own : unusedFence(inside);
 }
 
 /** Puts the selection into a block with a fence, which has lines of its own, or takes it out. Its first line keeps its indentation.
