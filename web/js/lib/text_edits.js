@@ -10,7 +10,7 @@ import { t } from "./words.js";
 /** @typedef {{ start: number, end: number, text: string, select?: [number, number] }} Edit Without `select`, the cursor is behind the text. */
 
 /** A text that is an address and nothing else. */
-const URL_ALONE = /^https?:\/\/\S+$/;
+export const URL_ALONE = /^https?:\/\/\S+$/;
 
 /** Counts the stars at the beginning of a text, up to those of text that is bold and italic. @param {string} text */
 const starsAtStart = (text) => /^\*{0,3}/.exec(text)?.[0].length ?? 0;

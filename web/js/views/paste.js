@@ -4,6 +4,7 @@
  */
 
 import { isPreformatted, parseUrl, withoutTrailingSpaces } from "../lib/parse.js";
+import { URL_ALONE } from "../lib/text_edits.js";
 import { fenced } from "../lib/text_edits_on_demand.js";
 import { channelLink } from "../selectors/links.js";
 import { operandOf, parseNarrow } from "../selectors/narrow.js";
@@ -12,7 +13,7 @@ import { parseHtml } from "./message_content.js";
 /** A link to a conversation of this organization in the syntax of messages; null for other texts.
  * @param {import("../store/store.js").Store} store @param {string} text @returns {string | null} */
 function linkForUrl(store, text) {
-  const url = /^https?:\/\/\S+$/.test(text) ? parseUrl(text) : null;
+  const url = URL_ALONE.test(text) ? parseUrl(text) : null;
   if (url?.origin !== location.origin || !url.hash.startsWith("#narrow/")) return null;
   const terms = parseNarrow(store, url.hash.slice("#narrow/".length));
   const channel = store.channels.get(operandOf(terms ?? [], "channel"));
