@@ -11,7 +11,7 @@ import { isInGroup, ownGroups } from "../store/lists.js";
 import { mentionName } from "../store/users.js";
 import { findEmoji } from "./emoji_choices.js";
 import { channelLink } from "./links.js";
-import { channelPreference, rank, ranked, WITHIN, withinLast } from "./ranking.js";
+import { channelPreference, matchesWords, ranked, withinLast } from "./ranking.js";
 import { topicName } from "./title.js";
 
 /** @typedef {import("../store/store.js").Store} Store */
@@ -130,7 +130,7 @@ export function completionsFor(store, trigger, context) {
       const playgrounds = (store.state.realm_playgrounds ?? []).map((one) => one.pygments_language.toLowerCase());
       // Enter takes the first one: a language that is not in the list must not become one that contains its name.
       return ranked([...new Set([...LANGUAGES, ...playgrounds])], query, (name) => [name])
-        .filter((name) => rank(name, query) !== WITHIN)
+        .filter((name) => matchesWords(name, query))
         .slice(0, 10)
         .map((name) => ({ kind, text: `${name}\n`, label: name }));
     }

@@ -8,7 +8,7 @@ import { decodeFragment } from "../lib/parse.js";
 import { channelByName, channelOf, isTopicMuted } from "../store/channels.js";
 import { directKey, isResolvedTopic, otherIds, recipientIds } from "../store/conversations.js";
 import { userOf } from "../store/users.js";
-import { rank, WITHIN } from "./ranking.js";
+import { matchesWords } from "./ranking.js";
 
 /** @typedef {import("../../types/api.js").Term} Term */
 /** @typedef {import("../../types/api.js").Message} Message */
@@ -119,7 +119,7 @@ export function toTerm(store, operator, operand) {
 /** The person whose name, or a word of it, begins with a text, if there is only one. @param {Store} store @param {string} start */
 function onlyOneCalled(store, start) {
   const people = [...store.users.values()].filter(
-    (user) => user.is_active !== false && !user.is_bot && (rank(user.full_name, start) ?? WITHIN) < WITHIN,
+    (user) => user.is_active !== false && !user.is_bot && matchesWords(user.full_name, start),
   );
   return start !== "" && people.length === 1 ? people[0] : undefined;
 }

@@ -6,7 +6,7 @@
 import { t } from "../lib/words.js";
 import { presenceOf } from "../store/users.js";
 import { channelOfRoute } from "./narrow.js";
-import { rank, WITHIN } from "./ranking.js";
+import { matchesWords, rank } from "./ranking.js";
 import { collator } from "./sidebar_items.js";
 
 /** @typedef {import("../store/store.js").Store} Store */
@@ -34,9 +34,9 @@ export function peopleOf(store, route) {
 export function peopleRows(store, { filter, now, here }) {
   const wanted = filter.trim();
   // The order is that of presence. Names in scripts without spaces match anywhere; others would hide those that begin with the text.
-  const worst = /\P{ASCII}/u.test(wanted) ? WITHIN : WITHIN - 1;
+  const isAnywhere = /\P{ASCII}/u.test(wanted);
   /** @param {User} user */
-  const fits = ({ full_name }) => wanted === "" || (rank(full_name, wanted) ?? WITHIN + 1) <= worst;
+  const fits = ({ full_name }) => wanted === "" || (isAnywhere ? rank(full_name, wanted) !== null : matchesWords(full_name, wanted));
   /** @type {Person[]} */
   const people = [];
   for (const user of store.users.values()) {

@@ -4,7 +4,7 @@
  */
 
 /** The rank of a name that has the text only within a word, as compounds do, and names in scripts without spaces. */
-export const WITHIN = 4;
+const WITHIN = 4;
 
 /** Texts that are looked for within words. Numbers and short texts are in too many: `#12` is an issue, and not the channel `team-2012`. */
 const IS_WORD = /\P{ASCII}|[a-z]{3}/u;
@@ -19,6 +19,9 @@ export function rank(name, query) {
   if (parts.length > 1 && parts.every((part) => beginsWord(text, part))) return 3;
   return IS_WORD.test(wanted) && text.includes(wanted) ? WITHIN : null;
 }
+
+/** True if a name has the text, or each of its words, at the beginning of a word. @param {string} name @param {string} query */
+export const matchesWords = (name, query) => (rank(name, query) ?? WITHIN) < WITHIN;
 
 /** True if a text has another one at the beginning of one of its words. A double name has several. @param {string} text @param {string} wanted */
 function beginsWord(text, wanted) {

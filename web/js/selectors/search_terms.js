@@ -8,7 +8,7 @@ import { t } from "../lib/words.js";
 import { channelByName, openChannels } from "../store/channels.js";
 import { dayOfText, textOfDay } from "./dates.js";
 import { ALIASES, toTerm } from "./narrow.js";
-import { rank, WITHIN } from "./ranking.js";
+import { matchesWords } from "./ranking.js";
 import { operandText, searchPills } from "./title.js";
 
 /** @typedef {import("../store/store.js").Store} Store */
@@ -28,7 +28,7 @@ export function splitSearch(text) {
 /** A channel by its name, or by the beginning of a word in it, if no other channel has one. @param {Store} store @param {string} text */
 function channelCalled(store, text) {
   if (/^\d+(-|$)/.test(text) || channelByName(store, text) || channelByName(store, text.replaceAll("-", " "))) return text;
-  const found = openChannels(store).filter(({ name }) => (rank(name, text) ?? WITHIN) < WITHIN);
+  const found = openChannels(store).filter(({ name }) => matchesWords(name, text));
   return found.length === 1 ? found[0].name : null;
 }
 
