@@ -108,7 +108,6 @@ export function createComposer(app) {
     if (!destination) return;
     const isFixed = composition.isHere();
     recipients.hidden = isFixed;
-    editor.textarea.placeholder = writing.placeholderOf(store, destination);
     if (!isFixed && fields)
       fill(
         recipients,
@@ -120,7 +119,7 @@ export function createComposer(app) {
           : fields.peopleField(app, destination, change),
         iconButton("close", t("Close"), { onclick: close }),
       );
-    showBanner();
+    follow();
   }
 
   /** The recipient changed, and the text goes with it. @param {Partial<Destination>} changes */
@@ -128,8 +127,7 @@ export function createComposer(app) {
     typing.stop();
     composition.change(changes);
     editor.context.channel = writing.channelOfDestination(composition.destination);
-    editor.textarea.placeholder = writing.placeholderOf(store, composition.destination);
-    showBanner();
+    follow();
   }
 
   /** What the banner says, as JSON. Drawn again, it would be announced with each key, and its button would lose the focus. */
