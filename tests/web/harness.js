@@ -6,7 +6,7 @@ import { basename, join } from "node:path";
 import { after, afterEach, before } from "node:test";
 import puppeteer from "puppeteer-core";
 import { applyMode } from "./modes.js";
-import { eventually, ROOT, START_TIMEOUT, startServer, TIMEOUT } from "./server.js";
+import { eventually, ROOT, startServer, TIMEOUT } from "./server.js";
 
 export { ENVIRONMENT, eventually, ROOT, startServer } from "./server.js";
 
@@ -14,6 +14,9 @@ const CHROMIUM = process.env.CHROMIUM ?? "/usr/bin/chromium";
 const FIREFOX = process.env.FIREFOX ?? "/usr/bin/firefox-esr";
 
 const FLAGS = ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", "--no-first-run", "--disable-background-networking"];
+
+/** How long a browser may take to start, and to answer, in milliseconds. */
+const START_TIMEOUT = 240_000;
 
 /** Whether the browser is Firefox, which can less of what the protocol for tests has. */
 export const IS_FIREFOX = process.env.TEAMCHAT_BROWSER === "firefox";

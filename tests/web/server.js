@@ -10,9 +10,6 @@ import { fileURLToPath } from "node:url";
 export const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const BINARY = absolute(process.env.TEAMCHAT_BINARY ?? join(ROOT, "target/release/teamchat"));
 
-/** How long a server may take to listen, in milliseconds: one that begins with thousands of messages writes them first. */
-export const START_TIMEOUT = 240_000;
-
 /** How long a test waits for what must come, in milliseconds. It is longer than each pause of the client, and costs nothing
  * where tests pass. */
 export const TIMEOUT = Number(process.env.TEAMCHAT_TEST_TIMEOUT ?? 60) * 1000;
