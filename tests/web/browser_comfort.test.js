@@ -5,7 +5,7 @@ import { describe, it } from "node:test";
 import { TIME_TO_UNDO } from "../../web/js/store/deletions.js";
 import { ACTION_TIME } from "../../web/js/views/toasts.js";
 import { axeViolations } from "./axe.js";
-import { choose, click, clickButton, clickText, clickToast, enter, eventually, focusOn, hold, hoverOver, intercept, IS_FIREFOX, onElement, onElements, press, pressOn, setUp, typeInto, until, untilAllEqual, untilEqual, untilFocus, untilStable, untilText, untilToast } from "./harness.js";
+import { choose, click, clickButton, clickText, clickToast, enter, eventually, focusOn, hide, hold, hoverOver, intercept, IS_FIREFOX, onElement, onElements, press, pressOn, setUp, typeInto, until, untilAllEqual, untilEqual, untilFocus, untilStable, untilText, untilToast } from "./harness.js";
 
 const bench = setUp({ args: ["--max-file-upload-size-mib", "1"] });
 const { as, at, go } = bench;
@@ -112,10 +112,7 @@ describe("what was done", () => {
     await remove(other.id);
     assert.equal(await deleted(other.id), false, "not yet");
     // Leaving the page deletes it now.
-    await ada.evaluate(() => {
-      Object.defineProperty(document, "hidden", { value: true, configurable: true });
-      document.dispatchEvent(new Event("visibilitychange"));
-    });
+    await hide(ada);
     await eventually(async () => assert.equal(await deleted(other.id), true));
     assert.equal(await deleted(id), false);
     // The button is still there, and says that it is too late.

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { clickButton, clickText, compose, enter, eventually, intercept, IS_FIREFOX, setUp, typeInto, until, untilText, wake } from "./harness.js";
+import { clickButton, clickText, compose, enter, eventually, hide, intercept, IS_FIREFOX, setUp, typeInto, until, untilText, wake } from "./harness.js";
 
 const bench = setUp();
 const { as, at, go } = bench;
@@ -127,10 +127,7 @@ describe("the copy of conversations", () => {
     await eventually(async () => assert.equal((await copyOf(ada))?.hasState, true));
     await bench.server.send("Bob", "general", "after the start", "News");
     await untilText(ada, ".inbox__list .conversation", "after the start");
-    await ada.evaluate(() => {
-      Object.defineProperty(document, "hidden", { value: true, configurable: true });
-      document.dispatchEvent(new Event("visibilitychange"));
-    });
+    await hide(ada);
     await eventually(async () => assert.ok((await copyOf(ada)).unread.includes("after the start")));
   });
 

@@ -388,6 +388,12 @@ export async function wake(page) {
   }
 }
 
+/** Lets a page believe that it is hidden. */
+export const hide = (page) => page.evaluate(() => {
+  Object.defineProperty(document, "hidden", { value: true, configurable: true });
+  document.dispatchEvent(new Event("visibilitychange"));
+});
+
 /** Counts the elements that are put into the page while something happens. */
 export async function drawn(page, selector, run) {
   await onElement(page, selector, (element) => {
