@@ -9,6 +9,10 @@ const { as, at, go } = bench;
 
 const fragmentOf = (page) => page.evaluate(() => location.hash);
 
+/** Gives an element a key that the keyboard of the browser does not have. Returns whether the page leaves it to the browser. */
+const dispatchKey = (page, selector, key) =>
+  onElement(page, selector, (element, own) => element.dispatchEvent(new KeyboardEvent("keydown", { bubbles: true, cancelable: true, ...own })), key);
+
 describe("a key", () => {
   it("that leads to a conversation can be pressed again", async () => {
     for (const topic of ["one", "two", "three"]) await bench.server.send("Bob", "general", topic, `About ${topic}`);
@@ -141,7 +145,7 @@ describe("a key", () => {
 
   it("is found on keyboards of other languages", async () => {
     const ada = await as("Ada", await at("general", "keyboards"));
-    const pressed = (selector, letter) => onElement(ada, selector, (target, keys) => !target.dispatchEvent(new KeyboardEvent("keydown", { bubbles: true, cancelable: true, ...keys })), letter);
+    const pressed = async (selector, key) => !(await dispatchKey(ada, selector, key));
     await typeInto(ada, ".composer .editor__text", "слово");
     await press(ada, "Control+a");
     assert.equal(await pressed(".composer .editor__text", { key: "и", code: "KeyB", ctrlKey: true }), true);
@@ -339,7 +343,7 @@ describe("a key", () => {
   it("that ends the composition of a character chooses nothing", async () => {
     const ada = await as("Ada", "#recent");
     await untilText(ada, ".header h1", "Recent conversations");
-    const convert = (selector) => onElement(ada, selector, (field) => field.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", isComposing: true, bubbles: true, cancelable: true })));
+    const convert = (selector) => dispatchKey(ada, selector, { key: "Enter", isComposing: true });
     await press(ada, "Control+k");
     await untilFocus(ada, ".dialog--palette input");
     await ada.keyboard.type("gener");
@@ -365,7 +369,7 @@ describe("a key", () => {
   it("that gives up the composition of a character gives up nothing else", async () => {
     const { id } = await bench.server.send("Ada", "general", "composition", "Half a word");
     const ada = await as("Ada", await at("general", "composition"));
-    const giveUp = (selector) => onElement(ada, selector, (field) => field.dispatchEvent(new KeyboardEvent("keydown", { key: "Escape", isComposing: true, bubbles: true, cancelable: true })));
+    const giveUp = (selector) => dispatchKey(ada, selector, { key: "Escape", isComposing: true });
     await pressOn(ada, `[data-id="${id}"]`, "e");
     await typeInto(ada, ".editor-form textarea", " more");
     await giveUp(".editor-form textarea");
