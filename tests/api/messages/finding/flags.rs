@@ -32,6 +32,14 @@ impl FlagFixture {
         found(&self.bob, json!([["is", "unread"]])).await
     }
 
+    /// Statements that make all messages unread for Bob.
+    fn all_unread(&self) -> String {
+        let user_id = self.bob.user_id;
+        format!(
+            "DELETE FROM read_state WHERE user_id = {user_id}; DELETE FROM read_chunk WHERE user_id = {user_id}"
+        )
+    }
+
     /// An event of a flag for Bob.
     fn event(op: &str, flag: &str, messages: &[i64]) -> Value {
         json!({"type": "update_message_flags", "op": op, "operation": op, "flag": flag, "messages": messages,
@@ -255,10 +263,7 @@ async fn an_event_about_everything_covers_what_became_unread_before() {
     let fixture = FlagFixture::new().await;
     let (bob, ids) = (&fixture.bob, &fixture.ids);
     bob.post("/messages/flags", json!({"messages": ids, "op": "add", "flag": "read"})).await.ok();
-    let user_id = bob.user_id;
-    let unread = format!(
-        "DELETE FROM read_state WHERE user_id = {user_id}; DELETE FROM read_chunk WHERE user_id = {user_id}"
-    );
+    let unread = fixture.all_unread();
     overtaken(fixture.server.app(), &unread, bob.post("/mark_all_as_read", ())).await.ok();
     assert_eq!(fixture.unread().await, [0; 0]);
 }
@@ -289,10 +294,7 @@ async fn messages_that_become_unread_while_a_channel_is_marked_stay_unread() {
     let read = json!({"messages": ids[..2], "op": "add", "flag": "read"});
     bob.post("/messages/flags", read).await.ok();
     let mut queue = bob.register(&[("event_types", FLAG_EVENTS)]).await;
-    let user_id = bob.user_id;
-    let unread = format!(
-        "DELETE FROM read_state WHERE user_id = {user_id}; DELETE FROM read_chunk WHERE user_id = {user_id}"
-    );
+    let unread = fixture.all_unread();
     let mark = bob.post("/mark_stream_as_read", json!({"stream_id": fixture.stream_id}));
     overtaken(fixture.server.app(), &unread, mark).await.ok();
     queue.expect(&[FlagFixture::event("add", "read", &ids[2..4])]).await;
