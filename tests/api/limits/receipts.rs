@@ -1,6 +1,7 @@
 //! Limits on the rows about messages of a channel that users received without being subscribed.
 
 use crate::harness::{Client, TestServer};
+use crate::messages::finding;
 use serde_json::{Value, json};
 use teamchat::domain::limits::MAX_SEPARATE_SPANS;
 
@@ -11,8 +12,7 @@ async fn spans(server: &TestServer, user: &Client) -> Vec<String> {
 
 async fn ids(client: &Client, narrow: Value) -> Vec<i64> {
     let page = json!({"anchor": "newest", "num_before": 1000, "num_after": 0, "narrow": narrow});
-    let answer = client.get("/messages", page).await.ok();
-    answer["messages"].as_array().unwrap().iter().map(|message| message["id"].as_i64().unwrap()).collect()
+    finding::ids(&client.get("/messages", page).await.ok())
 }
 
 /// Changes of older messages read the rows of all users that come after them.

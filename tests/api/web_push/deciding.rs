@@ -2,6 +2,7 @@
 
 use super::service::{Browser, PushService, Reply};
 use crate::harness::{Client, TestServer, interrupt};
+use crate::messages::finding::found;
 use serde_json::{Value, json};
 use std::time::Duration;
 use teamchat::domain::limits::PRESENCE_OFFLINE_THRESHOLD_SECONDS;
@@ -382,9 +383,7 @@ async fn messages_that_are_not_yet_read_for_many_muters_notify_none_of_them() {
     Box::pin(interrupt(&server, bob.send(channel, "lunch", "muted"), between)).await;
     assert_eq!(notified(&server, &mut service, &browser).await, nothing());
     server.restore(&copy.unwrap()).await;
-    let page = json!({"anchor": "newest", "num_before": 10, "num_after": 0, "narrow": [["is", "unread"]]});
-    let unread = ada.get("/messages", page).await.ok()["messages"].clone();
-    assert_eq!(unread.as_array().unwrap().len(), 1);
+    assert_eq!(found(&ada, json!([["is", "unread"]])).await.len(), 1);
     crowd[0].send_direct(&[&ada], "hello").await;
     assert_eq!(notified(&server, &mut service, &browser).await, one("Person 0", "hello"));
 }
