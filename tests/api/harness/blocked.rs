@@ -5,7 +5,7 @@ use std::sync::{Arc, mpsc};
 use teamchat::app::App;
 use teamchat::pool::Pool;
 use teamchat::scheduler;
-use teamchat::store::{StoreError, Tx};
+use teamchat::store::{DatabaseCopy, StoreError, Tx};
 use tokio::task::JoinSet;
 
 /// A pool in which everything waits until this is dropped.
@@ -96,16 +96,22 @@ pub async fn interrupt<T>(
     done
 }
 
-/// Runs a change, and starts the server on the file as it is between the first job of the change and its follow-up jobs, as after a
-/// crash. Returns when the follow-up jobs are done.
-pub async fn crash_between_jobs<T>(server: &mut TestServer, change: impl Future<Output = T>) -> T {
+/// Runs a change. Also returns a copy of the file that it had between its first job and its follow-up jobs.
+pub async fn copy_between<T>(server: &TestServer, change: impl Future<Output = T>) -> (T, Arc<DatabaseCopy>) {
     let mut copy = None;
     let between = async {
         copy = Some(server.copy());
         server.sql("").await;
     };
     let done = Box::pin(interrupt(server, change, between)).await;
-    server.restore(&copy.unwrap()).await;
+    (done, copy.unwrap())
+}
+
+/// Runs a change, and starts the server on the file as it is between the first job of the change and its follow-up jobs, as after a
+/// crash. Returns when the follow-up jobs are done.
+pub async fn crash_between_jobs<T>(server: &mut TestServer, change: impl Future<Output = T>) -> T {
+    let (done, copy) = copy_between(server, change).await;
+    server.restore(&copy).await;
     assert_ne!(server.count("follow_up").await, "0");
     server.restart().await;
     while server.count("follow_up").await != "0" {}

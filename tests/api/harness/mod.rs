@@ -29,7 +29,7 @@ mod rng;
 mod sync;
 mod tests;
 
-pub use blocked::{Blocked, crash_between_jobs, grouped, interrupt, overtaken, until};
+pub use blocked::{Blocked, copy_between, crash_between_jobs, grouped, interrupt, overtaken, until};
 pub use budget::{budget, seed};
 pub use client::{Answer, Client, Request, cookies_of};
 pub use matching::{differences, mask};

@@ -1,7 +1,7 @@
 //! Decisions about notifications: settings, muting, presence, queues, edits.
 
 use super::service::{Browser, PushService, Reply};
-use crate::harness::{Client, TestServer, interrupt};
+use crate::harness::{Client, TestServer, copy_between};
 use crate::messages::finding::found;
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -375,14 +375,9 @@ async fn messages_that_are_not_yet_read_for_many_muters_notify_none_of_them() {
     for muter in muters {
         muter.post(&format!("/users/me/muted_users/{}", bob.user_id), json!({})).await.ok();
     }
-    let mut copy = None;
-    let between = async {
-        copy = Some(server.copy());
-        server.sql("").await;
-    };
-    Box::pin(interrupt(&server, bob.send(channel, "lunch", "muted"), between)).await;
+    let (_, copy) = copy_between(&server, bob.send(channel, "lunch", "muted")).await;
     assert_eq!(notified(&server, &mut service, &browser).await, nothing());
-    server.restore(&copy.unwrap()).await;
+    server.restore(&copy).await;
     assert_eq!(found(&ada, json!([["is", "unread"]])).await.len(), 1);
     crowd[0].send_direct(&[&ada], "hello").await;
     assert_eq!(notified(&server, &mut service, &browser).await, one("Person 0", "hello"));
