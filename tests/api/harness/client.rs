@@ -8,6 +8,7 @@ use reqwest::{Method, RequestBuilder};
 use serde_json::Value;
 use std::ops::Index;
 use std::sync::{Arc, Mutex, Weak};
+use std::time::Duration;
 use teamchat::app::App;
 use teamchat::auth::session;
 use teamchat::commands::CreatedUser;
@@ -34,6 +35,8 @@ impl Client {
         let http = reqwest::Client::builder()
             .user_agent("teamchat-tests/1.0")
             .redirect(reqwest::redirect::Policy::none())
+            // The server closes idle connections, at the earliest after 20 seconds. A request at that moment would fail.
+            .pool_idle_timeout(Duration::from_secs(10))
             .build()
             .unwrap();
         let (email, full_name) = Default::default();
