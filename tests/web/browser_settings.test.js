@@ -218,6 +218,8 @@ describe("the organization", () => {
     await clickButton(ada, "Edit Lunch");
     await fillIn(ada, "Choices", "Cake\nSalad");
     await clickText(ada, "dialog:last-of-type button", "Save");
+    await untilText(ada, "dialog h2", "Delete Soup, Bread?");
+    await clickText(ada, "dialog.dialog--small .button--danger", "Delete");
     await eventually(async () => {
       const field = (await fetched("Bob", "custom_profile_fields")).custom_profile_fields.find(({ name }) => name === "Lunch");
       assert.deepEqual(Object.entries(JSON.parse(field.field_data)).map(([key, { text }]) => [key, text]).sort(), [["1", "Salad"], ["3", "Cake"]]);
