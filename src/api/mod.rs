@@ -153,7 +153,7 @@ pub fn background_tasks() -> impl Iterator<Item = Background> {
 }
 
 /// Inserts the rows that every database needs: the organization, the system groups, the system bots and others. The
-/// domain of `public_url` is used for placeholder emails. Continues follow-up jobs that the last stop interrupted.
+/// domain of `public_url` is used for placeholder emails. Continues the follow-up jobs that a crash interrupted.
 pub fn set_up(tx: &mut Tx<'_>, public_url: Option<&str>) -> ApiResult<()> {
     let follow_ups: Vec<_> = RESOURCES.iter().flat_map(|resource| resource.follow_ups).collect();
     tx.resume(&follow_ups)?;

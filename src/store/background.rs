@@ -62,12 +62,12 @@ impl BackgroundJobs {
         self.limit.store(u64::try_from(limit.as_micros()).unwrap_or(u64::MAX), Ordering::Relaxed);
     }
 
-    /// Lets no further job begin: the server stops. The rest of the work is done after the next start.
+    /// Ends work in steps between two jobs: the server stops. The rest is due at the next start. Follow-up jobs still run.
     pub fn stop(&self) {
         self.is_stopping.store(true, Ordering::Relaxed);
     }
 
-    /// True if no further job may begin.
+    /// True if work in steps ends: see [`stop`](Self::stop).
     pub fn is_stopping(&self) -> bool {
         self.is_stopping.load(Ordering::Relaxed)
     }

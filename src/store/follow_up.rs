@@ -63,8 +63,8 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// Continues the follow-up jobs that the last stop interrupted. Rows that this program cannot read stay. Comes before
-    /// [`Self::then`] in its job: the work of a row that the job leaves itself would be done twice.
+    /// Continues the follow-up jobs whose rows are left, because of a crash or because they failed. Rows that this program cannot
+    /// read stay. Comes before [`Self::then`] in its job: the work of a row that the job leaves itself would be done twice.
     pub fn resume(&mut self, kinds: &[&FollowUpKind]) -> Result<(), StoreError> {
         let rows = self
             .prepare_cached("SELECT id, name, data FROM follow_up WHERE id > 0 ORDER BY id")?
