@@ -83,6 +83,8 @@ pub use scratch_folder::ScratchFolder;
 pub use sink::CommitSink;
 pub use snapshot_file::sync_folder;
 pub use table_version::{TableVersion, WatchedTables};
+#[cfg(test)]
+pub(crate) use tests::steps::count_steps;
 pub use tx::{OutboxItem, Tx};
 pub use writer::Writer;
 pub use writer_cache::WriterCaches;

@@ -172,8 +172,7 @@ pub fn readers(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::Arc;
-    use std::sync::atomic::{AtomicUsize, Ordering};
+    use crate::store::count_steps;
 
     #[test]
     fn members_are_found_without_reading_other_users() {
@@ -187,19 +186,13 @@ mod tests {
                  SELECT id, '', '', id, '', iif(id = 20, 600, 400), id <> 30, 0 FROM one;",
             )
             .unwrap();
-        let steps = Arc::new(AtomicUsize::new(0));
-        let counter = Arc::clone(&steps);
-        let count = move || {
-            counter.fetch_add(1, Ordering::Relaxed);
-            false
-        };
-        connection.progress_handler(1, Some(count)).unwrap();
+        let steps = count_steps(&connection);
         let asked: RoaringBitmap = (1..=150).map(|number| number * 10).chain([6000]).collect();
         let members = without_guests(&connection, asked.clone()).unwrap();
         assert_eq!((asked - members).iter().collect::<Vec<_>>(), [20, 30, 6000]);
         assert!(without_guests(&connection, RoaringBitmap::new()).unwrap().is_empty());
         // Each row takes several steps.
-        let steps = steps.load(Ordering::Relaxed);
+        let steps = steps();
         assert!(steps < 5000, "{steps} steps for 150 users of 5000");
     }
 

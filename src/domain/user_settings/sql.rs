@@ -98,8 +98,7 @@ fn property_and_value(row: &Row<'_>) -> rusqlite::Result<(String, Value)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::Arc;
-    use std::sync::atomic::{AtomicUsize, Ordering};
+    use crate::store::count_steps;
 
     #[test]
     fn values_of_other_users_are_not_read() {
@@ -114,18 +113,12 @@ mod tests {
                  INSERT INTO user_setting (user_id, property, value) VALUES (2000, 'emojiset', '\"text\"')",
             )
             .unwrap();
-        let steps = Arc::new(AtomicUsize::new(0));
-        let counter = Arc::clone(&steps);
-        let count = move || {
-            counter.fetch_add(1, Ordering::Relaxed);
-            false
-        };
-        connection.progress_handler(1, Some(count)).unwrap();
+        let steps = count_steps(&connection);
         let user_ids = [3, 500, 2000].into_iter().collect();
         let found = list_of_users(&connection, &user_ids, "enable_stream_push_notifications").unwrap();
         assert_eq!(found, [3, 500].map(|user| (UserId(user), "true".to_owned())));
         // Each row takes several steps.
-        let steps = steps.load(Ordering::Relaxed);
+        let steps = steps();
         assert!(steps < 500, "{steps} steps for three users of a thousand");
     }
 }

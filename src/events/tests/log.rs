@@ -1,6 +1,7 @@
 //! The log in the file.
 
 use super::*;
+use crate::store::count_steps;
 use std::time::Duration;
 
 /// Steps of SQLite's machine that it takes to trim a log, of which each event has an audience of its own.
@@ -18,20 +19,10 @@ async fn steps_to_trim(events: usize) -> usize {
         .await;
     bench.close();
     let bench = Bench::open(&path).await;
-    let counter = Arc::new(AtomicUsize::new(0));
-    let steps_of_writer = Arc::clone(&counter);
-    let count = move |tx: &mut Tx<'_>| -> Result<(), StoreError> {
-        Ok(tx.progress_handler(
-            1,
-            Some(move || {
-                steps_of_writer.fetch_add(1, Ordering::Relaxed);
-                false
-            }),
-        )?)
-    };
-    bench.writer.run(count).await.unwrap();
+    let count = |tx: &mut Tx<'_>| Ok::<_, StoreError>(count_steps(tx));
+    let steps = bench.writer.run(count).await.unwrap();
     bench.maintain().await;
-    let steps = counter.load(Ordering::Relaxed);
+    let steps = steps();
     // The newest event stays, with its audience.
     let newest = i64::try_from(events).unwrap();
     assert_eq!(bench.value::<i64>("SELECT sum(id) FROM event"), newest);

@@ -1,6 +1,7 @@
 //! Tests of the writer together with the readers, on a file.
 
 mod follow_up;
+pub mod steps;
 mod watched_tables;
 
 use super::file::beside;

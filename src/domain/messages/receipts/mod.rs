@@ -71,9 +71,8 @@ pub fn former_receivers(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::store::count_steps;
     use crate::types::RecipientId;
-    use std::sync::Arc;
-    use std::sync::atomic::{AtomicUsize, Ordering};
 
     /// A channel that users 1, 2 and 5 have left, that user 4 is in, and of which user 3 received every other message from 21 on.
     fn with_spans() -> Connection {
@@ -131,18 +130,12 @@ mod tests {
     #[test]
     fn spans_of_later_messages_are_not_read() {
         let connection = with_spans();
-        let steps = Arc::new(AtomicUsize::new(0));
-        let counter = Arc::clone(&steps);
-        let count = move || {
-            counter.fetch_add(1, Ordering::Relaxed);
-            false
-        };
-        connection.progress_handler(1, Some(count)).unwrap();
+        let steps = count_steps(&connection);
         former_receivers(&connection, StreamId(5), MessageId(12)).unwrap();
         let ids = [MessageId(12), MessageId(30)];
         moved::group_by_former_receivers(&connection, StreamId(5), RecipientId(7), &ids).unwrap();
         // Each row takes several steps.
-        let steps = steps.load(Ordering::Relaxed);
+        let steps = steps();
         assert!(steps < 500, "{steps} steps beside a thousand spans");
     }
 }
