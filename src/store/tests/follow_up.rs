@@ -37,11 +37,6 @@ async fn follow_up_jobs_run_without_their_caller() {
     assert!(job.now_or_never().is_none());
     let (beside, ()) = tokio::join!(bench.write(10), async { open.send(()).unwrap() });
     beside.unwrap();
-    let fails = bench.writer.run(|tx| {
-        tx.then(CountDown(30))?;
-        Err::<(), _>(StoreError::Stopped)
-    });
-    fails.await.unwrap_err();
     let published = Arc::clone(&bench.published);
     // Follow-up jobs of the last job run before the writer ends.
     bench.writer.run(|tx| CountDown(22).run(tx)).await.unwrap();
@@ -50,6 +45,20 @@ async fn follow_up_jobs_run_without_their_caller() {
     assert_eq!(published[..3], [3, 10, 2]);
     published.sort_unstable();
     assert_eq!(published, [1, 2, 3, 10, 21, 22]);
+}
+
+#[tokio::test]
+async fn follow_up_jobs_of_jobs_that_fail_are_dropped() {
+    let (_folder, bench) = Bench::start();
+    let fails = bench.writer.run(|tx| {
+        tx.then(CountDown(30))?;
+        Err::<(), _>(StoreError::Stopped)
+    });
+    fails.await.unwrap_err();
+    bench.write(50).await.unwrap();
+    bench.write(60).await.unwrap();
+    assert_eq!((bench.rows(), bench.list(ROWS)), (vec![50, 60], vec![]));
+    bench.close();
 }
 
 #[tokio::test]
