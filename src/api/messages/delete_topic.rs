@@ -125,11 +125,9 @@ impl FollowUp for PoliciesOfDeletedTopic {
         let key = topic.key();
         let topic_id = access::messages::topic(tx, stream_id, &key)?;
         let mut budget = tx.budget(Self::NAME);
-        while let Some((user_id, policy)) = self.policies.front().copied() {
-            if !budget.next_step() {
-                tx.then(self)?;
-                break;
-            }
+        while let Some((user_id, policy)) = self.policies.front().copied()
+            && budget.next_step()
+        {
             self.policies.pop_front();
             if user_topics::policy(tx, user_id, stream_id, &key)? != policy {
                 continue;
@@ -148,6 +146,9 @@ impl FollowUp for PoliciesOfDeletedTopic {
                     VisibilityPolicy::Inherit,
                 )?;
             }
+        }
+        if !self.policies.is_empty() {
+            tx.then(self)?;
         }
         Ok(())
     }

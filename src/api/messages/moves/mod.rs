@@ -181,11 +181,9 @@ impl FollowUp for LostFlags {
 
     fn run(mut self, tx: &mut Tx<'_>) -> ApiResult<()> {
         let mut budget = tx.budget(Self::NAME);
-        while let Some(user) = self.user_ids.min() {
-            if !budget.next_step() {
-                tx.then(self)?;
-                break;
-            }
+        while let Some(user) = self.user_ids.min()
+            && budget.next_step()
+        {
             self.user_ids.remove(user);
             let user_id = UserId::from(user);
             let caller = ok_unless_refused(rows::user::caller(tx, user_id))?;
@@ -199,6 +197,9 @@ impl FollowUp for LostFlags {
                     messages::put_flags(tx, user_id, id, 0)?;
                 }
             }
+        }
+        if !self.user_ids.is_empty() {
+            tx.then(self)?;
         }
         Ok(())
     }
