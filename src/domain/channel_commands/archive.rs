@@ -52,12 +52,12 @@ pub fn mark_read_for_subscribers(tx: &mut Tx<'_>, stream: &StreamRow) -> ApiResu
 }
 
 fn mark_read_for(tx: &mut Tx<'_>, stream: &StreamRow, mut users: Vec<UserId>) -> ApiResult<()> {
-    let arrivals = moved_receipts(tx, stream.recipient_id)?;
-    let per_job = (READERS_PER_JOB / (1 + arrivals.len() / SETS_PER_SUBSCRIPTION)).max(1);
+    let moved = moved_receipts(tx, stream.recipient_id)?;
+    let per_job = (READERS_PER_JOB / (1 + moved.len() / SETS_PER_SUBSCRIPTION)).max(1);
     let others = users.split_off(users.len().min(per_job));
     let mut unread = BulkReadEvents::default();
     for user_id in users {
-        let gaps = read_state::mark_channel_read(tx, user_id, stream, &arrivals)?;
+        let gaps = read_state::mark_channel_read(tx, user_id, stream, &moved)?;
         unread.add(user_id, stream.recipient_id, &gaps);
     }
     unread.emit(tx)?;
