@@ -147,7 +147,7 @@ impl Service {
         let body = RequestBody::new(&head.headers, body, head.extensions.remove());
         let (head, unread) = (Box::new(head), body.clone());
         let handled = async move {
-            let Read { route, request, owner, user_id, usage, renewal } =
+            let ReadRequest { route, request, owner, user_id, usage, renewal } =
                 Box::pin(self.read_request(head, body, peer, &trace)).await?;
             let begun = Instant::now();
             let handled = read_for(Some(owner), route.run(request)).await;
@@ -198,7 +198,7 @@ impl Service {
         body: RequestBody,
         peer: Peer,
         trace: &Trace,
-    ) -> ApiResult<Read<'_>> {
+    ) -> ApiResult<ReadRequest<'_>> {
         let options = &self.app.options;
         let is_proxied = is_trusted(options, peer.address);
         let address = client_address(options, &head.headers, peer.address);
@@ -259,7 +259,7 @@ impl Service {
         info.headers = route.raw_body.then(|| Box::new(head.headers));
         let user_id = caller.as_ref().unwrap_or(&Caller::VISITOR).quota_owner();
         let request = Request { app: Arc::clone(&self.app), info, caller, form, multipart };
-        Ok(Read { route, request, owner, user_id, usage, renewal })
+        Ok(ReadRequest { route, request, owner, user_id, usage, renewal })
     }
 
     /// Finds the route of a request, and authenticates the caller.
@@ -349,7 +349,7 @@ struct Recognized<'s> {
 }
 
 /// A request that was read, and data for its response.
-struct Read<'s> {
+struct ReadRequest<'s> {
     route: &'s Route,
     request: Request,
     owner: Owner,
