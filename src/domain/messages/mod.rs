@@ -12,7 +12,8 @@
 //! | `audience` | who gets the events about a message |
 //! | `reminders` | reminders of messages |
 //! | `sent_names` | the ids that clients gave to the messages that they sent lately |
-//! | `channel_summary`, `webhook_queue`, `notification_queue`, `phones`, `widget`, `markup` | what follows from a new message and from reading, and text for the server's own |
+//! | `channel_summary`, `webhook_queue`, `notification_queue`, `phones` | what follows from a new message and from reading: events of channels, and queues of webhooks and notifications |
+//! | `widget`, `markup` | polls, to-do lists and choices; Markdown for messages that the server writes |
 //! | `plain_text`, `mail_content`, `foreign_media` | the text of a message without markup, and its content in emails and pages |
 
 pub mod audience;
