@@ -588,4 +588,11 @@ mod tests {
         assert_eq!(rendered.html, format!("<p>Old:</p>\n<blockquote>\n{silent}\n</blockquote>"));
         assert!(rendered.mentioned_user_ids.is_empty());
     }
+
+    #[test]
+    fn names_and_fences_have_no_marks_that_end_them() {
+        assert!(fits_into_a_link("lunch (today)") && !fits_into_a_link("2 > 1") && !fits_into_a_link("a*b"));
+        assert_eq!(link_text("2 > 1 & **[x]**"), "2 > 1 & x");
+        assert_eq!(["plain `code`", "a\n````quote"].map(unused_fence), ["```", "`````"]);
+    }
 }

@@ -203,6 +203,11 @@ fn offset(text: &str) -> Option<Offset> {
 mod tests {
     use super::*;
 
+    #[test]
+    fn seconds_are_written_as_global_times() {
+        assert_eq!(global_time(1_790_000_000), "<time:2026-09-21T14:13:20+00:00>");
+    }
+
     // conformance: md-53, md-54
     #[test]
     fn times_are_parsed_as_people_write_them() {
