@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ranges() {
+    fn ranges_select_parts_of_a_file() {
         use Wanted::{Part, Unsatisfiable, Whole};
         let cases = [
             ("bytes=0-9", Part(0..10)),

@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn nor_for_the_many_of_hundreds_of_owners() {
+    async fn one_request_does_not_wait_for_thousands_of_hundreds_of_owners() {
         let busy = (1..=200).cycle().take(20_000);
         // Each of them is next before any is again.
         assert!(begun_before_last(busy.chain([201])).await <= 200 + PLACES);

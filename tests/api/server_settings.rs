@@ -68,7 +68,7 @@ async fn only_a_client_of_one_name_is_too_old() {
 
 // conformance: conv-37
 #[tokio::test]
-async fn it_follows_the_settings() {
+async fn server_settings_follow_the_settings_of_the_organization() {
     let server = TestServer::start().await;
     let admin = server.administrator("admin").await;
     server.set_realm_setting("password_auth_enabled", json!(false)).await;

@@ -110,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn subjects() {
+    fn subjects_name_the_conversation() {
         let topic = |name: &str| Subject::Topic {
             channel: "general".to_owned(),
             topic: Topic::stored(name.to_owned()),

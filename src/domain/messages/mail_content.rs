@@ -221,7 +221,7 @@ mod tests {
         Surroundings { url: "https://chat.example", spoiler_note: "hidden" };
 
     #[test]
-    fn markdown() {
+    fn markdown_is_quoted_as_plain_text() {
         let cases = [
             ("hello\n\nyou", "> hello\n> \n> you"),
             (
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn rendered_messages() {
+    fn html_is_written_for_mail_programs() {
         let cases = [
             ("<p>Hello <strong>you</strong> &lt;b&gt;</p>", "<p>Hello <strong>you</strong> &lt;b&gt;</p>"),
             (

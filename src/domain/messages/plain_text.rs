@@ -260,7 +260,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts() {
+    fn html_becomes_plain_text() {
         let cases = [
             (
                 "<p>Hello <strong>you</strong>,<br>\nthere &amp; here &lt;b&gt;</p>",

@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn cases() {
+    fn triggers_follow_from_facts_about_receiver_and_message() {
         type Change = fn(&mut Facts);
         let cases: &[(&str, Change, Option<Trigger>)] = &[
             ("a channel message", |_| {}, None),

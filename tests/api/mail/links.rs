@@ -21,7 +21,7 @@ async fn sign_up(server: &TestServer, sink: &mut MailSink, email: &str, key: &st
 }
 
 #[tokio::test]
-async fn they_end_when_the_reusable_link_is_revoked() {
+async fn links_end_when_the_reusable_link_is_revoked() {
     let (server, mut sink) = start().await;
     let owner = server.owner().await;
     let key = reusable(&owner).await;
@@ -36,7 +36,7 @@ async fn they_end_when_the_reusable_link_is_revoked() {
 }
 
 #[tokio::test]
-async fn they_need_the_permission_of_the_reusable_link() {
+async fn links_need_the_permission_of_the_reusable_link() {
     let (server, mut sink) = start().await;
     server.set_realm_group("create_multiuse_invite_group", SystemGroup::Members).await;
     server.set_realm_group("can_invite_users_group", SystemGroup::Administrators).await;
@@ -51,7 +51,7 @@ async fn they_need_the_permission_of_the_reusable_link() {
 }
 
 #[tokio::test]
-async fn they_do_not_count_as_invitations_of_the_inviter() {
+async fn links_do_not_count_as_invitations_of_the_inviter() {
     let (server, mut sink) = start().await;
     let owner = server.owner().await;
     let key = reusable(&owner).await;

@@ -215,7 +215,7 @@ mod tests {
 
     // conformance: move-25
     #[test]
-    fn permissions_to_move() {
+    fn moves_are_refused_by_permissions_and_time_limits() {
         let facts = |letters: &str, age| MoveFacts {
             resolving: letters.contains('r').then_some(Resolving::Resolved),
             topic_changes: letters.contains('t'),

@@ -166,7 +166,7 @@ mod tests {
 
     // conformance: delete-7
     #[test]
-    fn permissions_to_delete() {
+    fn deletion_is_refused_by_permissions_and_time_limits() {
         let facts = |may_delete_any, may_delete_own, is_own, limit_seconds, age| DeleteFacts {
             may_delete_any,
             may_delete_own,
