@@ -56,9 +56,6 @@ pub struct Registration {
     /// Message contents come as HTML.
     #[serde(default)]
     pub apply_markdown: bool,
-    /// The client computes the avatar addresses of hosted senders.
-    #[serde(default)]
-    pub client_gravatar: bool,
     /// Presences are keyed by user id.
     #[serde(default)]
     pub slim_presence: bool,

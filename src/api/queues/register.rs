@@ -159,7 +159,6 @@ impl RegisterParams {
         Ok(Registration {
             event_types,
             apply_markdown: self.apply_markdown.unwrap_or(false),
-            client_gravatar: self.client_gravatar.unwrap_or(true),
             slim_presence: self.slim_presence.unwrap_or(false),
             all_public_streams,
             include_subscribers: self.include_subscribers.unwrap_or_default() != Subscribers::No,
