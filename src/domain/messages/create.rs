@@ -332,8 +332,8 @@ fn store(
 /// Number of users for whom the job that sends a message, and each step of its follow-up jobs, marks it as read.
 const READERS_PER_STEP: usize = 50;
 
-/// Marks a new message as read for its sender on request, for users who muted them (`muters`), and for all users of an archived
-/// channel. Returns these users.
+/// Marks a new message as read for its sender and other users as the message says, for users who muted the sender (`muters`), and
+/// for all users of an archived channel. Returns these users.
 fn mark_as_read(
     tx: &mut Tx<'_>,
     sender_id: UserId,

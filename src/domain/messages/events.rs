@@ -79,7 +79,7 @@ pub struct MessageForm {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct FlagHolders {
-    /// Users who have read it: the sender, if the client is for people, and users who have muted the sender.
+    /// Users who have read it, or for whom it counts as read from the start.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub read: Vec<UserId>,
     /// Users who have starred it.
