@@ -32,13 +32,13 @@ const MAX_PATH: usize = 100;
 const ROOT: u32 = 0;
 
 /// A socket that accepts commands. It is removed when this is dropped.
-pub struct ControlSocket {
+pub struct AdminSocket {
     listener: UnixListener,
     path: PathBuf,
     owner: u32,
 }
 
-impl ControlSocket {
+impl AdminSocket {
     /// Listens beside the database, or in the folder for temporary files if the path is too long or the folder cannot
     /// hold sockets. Requires the lock of the database, which ensures that no other server listens there.
     pub fn bind(database: &Path) -> std::io::Result<Self> {
@@ -111,7 +111,7 @@ impl ControlSocket {
     }
 }
 
-impl Drop for ControlSocket {
+impl Drop for AdminSocket {
     fn drop(&mut self) {
         // Otherwise the next start removes it.
         let _left = std::fs::remove_file(&self.path);

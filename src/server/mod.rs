@@ -34,7 +34,7 @@ use crate::http_client::TlsClient;
 use crate::oidc::SignOn;
 use crate::pool::Pools;
 #[cfg(unix)]
-use crate::server::admin_socket::ControlSocket;
+use crate::server::admin_socket::AdminSocket;
 use crate::store::{Announcement, Database, OpenError, Readers, StoreError, Tx, WatchedTables, Writer};
 use crate::types::{Clock, Hourly, JumpDetector};
 use crate::{api, domain, events, scheduler, store};
@@ -311,7 +311,7 @@ impl Server {
         if !engine.database.is_ephemeral() {
             let origin =
                 tcp_address(&addresses).map(|address| ListenAddress::Tcp(address).here().url(is_secure));
-            match open_control_socket(&mut engine, origin, &addresses) {
+            match open_admin_socket(&mut engine, origin, &addresses) {
                 Ok(socket) => drop(tasks.spawn(socket.serve(Arc::clone(&engine.app), stopped))),
                 Err(error) => {
                     tracing::warn!(%error, "commands such as `user create` will not reach this server");
@@ -420,12 +420,12 @@ fn tcp_address(addresses: &[ListenAddress]) -> Option<SocketAddr> {
 
 /// Listens for commands, and writes into the lock file where, and where the server listens for requests.
 #[cfg(unix)]
-fn open_control_socket(
+fn open_admin_socket(
     engine: &mut Engine,
     origin: Option<String>,
     addresses: &[ListenAddress],
-) -> std::io::Result<ControlSocket> {
-    let socket = ControlSocket::bind(engine.database.path())?;
+) -> std::io::Result<AdminSocket> {
+    let socket = AdminSocket::bind(engine.database.path())?;
     engine.database.announce(&Announcement {
         pid: Some(std::process::id()),
         control: Some(socket.path().to_owned()),
