@@ -34,11 +34,11 @@ pub fn message_sent(
     tx: &mut Tx<'_>,
     message_id: MessageId,
     sender: &UserRow,
-    address: &Destination,
+    destination: &Destination,
     mentioned: &[UserId],
 ) -> ApiResult<()> {
     // In channels, bots listen to their names only.
-    let is_for_bots = !mentioned.is_empty() || matches!(address, Destination::Direct(_));
+    let is_for_bots = !mentioned.is_empty() || matches!(destination, Destination::Direct(_));
     if sender.is_bot() || !is_for_bots {
         return Ok(());
     }
@@ -47,12 +47,12 @@ pub fn message_sent(
         if called == MAX_BOTS_CALLED {
             break;
         }
-        let trigger = match address {
+        let trigger = match destination {
             Destination::Direct(user_ids) => user_ids.contains(&bot_id).then_some("direct_message"),
             Destination::Channel(stream, _) => {
-                let hears = mentioned.contains(&bot_id)
+                let is_mentioned = mentioned.contains(&bot_id)
                     && (stream.is_public() || rows::channel::is_subscribed(tx, bot_id, stream.stream_id)?);
-                hears.then_some("mention")
+                is_mentioned.then_some("mention")
             }
         };
         if let Some(trigger) = trigger {
