@@ -8,23 +8,24 @@
 //! 1. [`types`]: identifiers, roles, topics, the clock;
 //! 2. [`error`]: the error type of the API;
 //! 3. [`metrics`]: counters and histograms;
-//! 4. [`pool`]: bounded pools for work that takes long;
-//! 5. [`turns`]: the order in which work begins;
-//! 6. [`http_client`]: requests to other servers;
-//! 7. [`oidc`]: sign-on by OpenID Connect, the protocol with a provider;
-//! 8. [`smtp`]: emails to a mail server;
-//! 9. [`store`]: the database, snapshots to read it, one writer to change it;
-//! 10. [`events`]: the log of changes, and the event queues, which are cursors into it;
-//! 11. [`auth`]: callers, credentials, rate limits;
-//! 12. [`app`]: the shared state of a running server;
-//! 13. [`domain`]: code shared by several operations: records, statements, rules, access, events, commands;
-//! 14. [`http`]: routes, parameters, replies;
-//! 15. [`scheduler`]: runs tasks when something is due;
-//! 16. [`api`]: the operations, by resource;
-//! 17. [`commands`]: what the command line does to a database or to a running server;
-//! 18. [`moving`]: archives of other servers;
-//! 19. [`server`]: start, connections, shutdown;
-//! 20. [`testing`]: test servers.
+//! 4. [`memory`]: the memory of the machine or of its control group;
+//! 5. [`pool`]: bounded pools for work that takes long;
+//! 6. [`turns`]: the order in which work begins;
+//! 7. [`http_client`]: requests to other servers;
+//! 8. [`oidc`]: sign-on by OpenID Connect, the protocol with a provider;
+//! 9. [`smtp`]: emails to a mail server;
+//! 10. [`store`]: the database, snapshots to read it, one writer to change it;
+//! 11. [`events`]: the log of changes, and the event queues, which are cursors into it;
+//! 12. [`auth`]: callers, credentials, rate limits;
+//! 13. [`app`]: the shared state of a running server;
+//! 14. [`domain`]: code shared by several operations: records, statements, rules, access, events, commands;
+//! 15. [`http`]: routes, parameters, replies;
+//! 16. [`scheduler`]: runs tasks when something is due;
+//! 17. [`api`]: the operations, by resource;
+//! 18. [`commands`]: what the command line does to a database or to a running server;
+//! 19. [`moving`]: archives of other servers;
+//! 20. [`server`]: start, connections, shutdown;
+//! 21. [`testing`]: test servers.
 //!
 //! Text becomes HTML in a crate of its own, `teamchat-markdown`. `ARCHITECTURE.md` follows a request through them.
 
