@@ -234,7 +234,7 @@ async fn files_belong_to_the_owner_of_the_directory() {
         let mut files: Vec<_> = std::fs::read_dir(folder.path())
             .unwrap()
             .map(Result::unwrap)
-            // The control socket is removed with the server.
+            // The socket for commands is removed with the server.
             .filter(|file| file.file_type().unwrap().is_file())
             .map(|file| {
                 let metadata = file.metadata().unwrap();
