@@ -1,7 +1,7 @@
 //! Commands of the `teamchat` program, such as `user create`.
 //!
-//! If a server has the database open, the program sends it to its socket for commands; otherwise the program runs it
-//! on the database itself. Either way it is one job of the writer, and a running server delivers its events.
+//! If a server has the database open, the program sends the command to the server's socket for commands; otherwise the
+//! program runs it on the database itself. Either way it is one job of the writer, and a running server delivers its events.
 
 mod mail;
 mod operator;
