@@ -207,7 +207,7 @@ mod tests {
             &headers(&[("x-forwarded-for", "203.0.113.1")]),
             "127.0.0.1".parse().unwrap(),
         );
-        assert_eq!(found, "127.0.0.1".parse::<IpAddr>().unwrap(), "nobody is trusted unasked");
+        assert_eq!(found, "127.0.0.1".parse::<IpAddr>().unwrap(), "no proxy is trusted by default");
     }
 
     #[test]

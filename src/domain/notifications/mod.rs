@@ -199,7 +199,7 @@ mod tests {
             ("a direct message", |f| f.is_direct = true, Some(DirectMessage)),
             ("a direct message, switched off", |f| (f.is_direct, f.personal) = (true, false), None),
             (
-                "a direct message to somebody with channel notifications only",
+                "a direct message to a user with channel notifications only",
                 |f| (f.is_direct, f.personal, f.channel) = (true, false, true),
                 None,
             ),

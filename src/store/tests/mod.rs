@@ -415,7 +415,7 @@ async fn a_failed_job_takes_the_caches_it_touched_with_it_and_no_others() {
     bench.writer.run(|_| Err::<(), _>(StoreError::Stopped)).await.unwrap_err();
     assert_eq!(add(3, false).await.unwrap(), [1, 2, 3], "a failed job that touched nothing does no harm");
     add(4, true).await.unwrap_err();
-    assert_eq!(add(5, false).await.unwrap(), [5], "a cache that may be wrong is filled anew");
+    assert_eq!(add(5, false).await.unwrap(), [5], "a cache that may be wrong is filled again");
     let other = bench.writer.run(|tx| Ok::<_, StoreError>(tx.cache::<String>().cloned()));
     assert_eq!(other.await.unwrap().as_deref(), Some("other"), "a cache that is right stays");
     bench.close();
