@@ -1,4 +1,4 @@
-//! Routes, state and tasks of a resource.
+//! Routes, state, follow-up jobs and tasks of a resource.
 
 mod state;
 
