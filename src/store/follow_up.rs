@@ -10,7 +10,8 @@ use crate::error::ApiResult;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// The rest of some work, with all that a follow-up job needs: it is stored as JSON.
+/// The rest of some work, with all that a follow-up job needs: it is stored as JSON. Rows of older versions must stay readable, because
+/// the start after a crash may be that of a new version.
 pub trait FollowUp: Serialize + DeserializeOwned + Send + 'static {
     /// The name of this kind of work in the file.
     const NAME: &'static str;
