@@ -340,14 +340,14 @@ impl Hub {
 
     /// Returns the positions that the file does not know yet, and marks them as saved. A queue whose client has acknowledged
     /// only a few events that have no rows, such as heartbeats, misses nothing at its old position.
-    pub fn drain_dirty_positions(&self) -> Vec<(QueueId, EventId)> {
+    pub fn take_unsaved_positions(&self) -> Vec<(QueueId, EventId)> {
         let mut state = self.state.lock();
         let logged = state.logged;
-        let is_dirty = |queue: &Queue| {
+        let is_unsaved = |queue: &Queue| {
             let unsaved = queue.acknowledged.0 - queue.saved.0;
             unsaved > 0 && (queue.saved < logged || unsaved > MAX_UNLOGGED)
         };
-        let unsaved = state.queues.iter_mut().filter(|(_, queue)| is_dirty(queue));
+        let unsaved = state.queues.iter_mut().filter(|(_, queue)| is_unsaved(queue));
         unsaved
             .map(|(queue_id, queue)| {
                 queue.saved = queue.acknowledged;

@@ -97,7 +97,7 @@ pub async fn save_queues(hub: &Hub, writer: &Writer) {
             }
         }
     }
-    for some in hub.drain_dirty_positions().chunks(QUEUES_PER_JOB) {
+    for some in hub.take_unsaved_positions().chunks(QUEUES_PER_JOB) {
         let some = some.to_vec();
         let saved =
             writer.run(move |tx| -> Result<(), StoreError> { queue_store::update_positions(tx, &some) });

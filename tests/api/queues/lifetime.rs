@@ -310,7 +310,7 @@ async fn large_audiences_are_stored_once_and_go_with_their_events() {
     queue.expect(&[ping(1), ping(2)]).await;
     server.ping(&[&clients[0]], 3, true).await;
     queue.expect_nothing().await;
-    server.app().hub.drain_dirty_positions();
+    server.app().hub.take_unsaved_positions();
     server.clock.advance(2 * TEN_MINUTES);
     server.maintain().await;
     assert_eq!(server.column("SELECT count(*) FROM event_audience").await, ["0"]);
