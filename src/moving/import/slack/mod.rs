@@ -33,7 +33,7 @@ use days::DayFile;
 use model::{SlackAttachment, SlackFile, SlackMessage, SlackUser, moment, seconds};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
-use text::{FILES, Names, to_markdown, without_token};
+use text::{FILES, Names, labelled_link, to_markdown, without_token};
 
 /// The files by which an archive is known.
 pub const MARKS: &[&str] = &["channels.json", "users.json", "org_users.json"];
@@ -469,8 +469,8 @@ impl Slack<'_> {
         if !content.is_empty() {
             content.push('\n');
         }
-        let shown = file.title.as_deref().unwrap_or(&name).replace(['[', ']'], "");
-        content.extend(["[", &shown, "](", without_token(url), ")"]);
+        let shown = file.title.as_deref().unwrap_or(&name);
+        content.push_str(&labelled_link(shown, without_token(url)));
         Ok(())
     }
 }

@@ -259,6 +259,20 @@ async fn files_in_the_folder_of_a_conversation_are_taken() {
     assert_eq!((file.status, file.bytes.as_slice()), (200, &b"oars"[..]));
 }
 
+#[tokio::test]
+async fn links_to_files_elsewhere_keep_odd_addresses() {
+    let import = export();
+    let file =
+        json!({"id": "F5", "title": "Plan [2]", "url_private": "https://boats.example/plan (1).pdf?v='2'"});
+    let sent = json!([{"user": "U1", "text": "files", "ts": "1709366400.000100", "files": [file]}]);
+    import.write("general/2024-03-02.json", sent.to_string());
+    import.run(&[]);
+    let server = import.serve().await;
+    let ada = client(&server, "ada@example.com").await;
+    let last = messages(&ada, json!([])).await.pop().unwrap();
+    assert_eq!(last["content"], "files\n[Plan 2](https://boats.example/plan%20%281%29.pdf?v=%272%27)");
+}
+
 /// `slackdump` also saves the images of people. Ada's is no image.
 #[tokio::test]
 async fn images_of_people_in_the_archive_are_taken() {
