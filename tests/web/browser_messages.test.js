@@ -418,13 +418,16 @@ describe("messages", () => {
     assert.deepEqual(found, { code: '<div style="color:red">', aligned: ["end", "center"], styles: 0, formulas: 1 });
   });
 
-  it("about what someone does have their marks, and those of a search", async () => {
+  it("about what someone does have their time, their marks, and those of a search", async () => {
     const { id } = await bench.server.send("Bob", "general", "gestures", "/me waves");
     await bench.server.call("Bob", "PATCH", `/messages/${id}`, { content: "/me waves a tangerine" });
     await bench.server.call("Ada", "POST", "/messages/flags", { messages: [id], op: "add", flag: "starred" });
     const ada = await as("Ada", await at("general", "gestures"));
     await untilText(ada, `[data-id="${id}"] .mark`, "edited");
     await ada.waitForSelector(`[data-id="${id}"] .mark--star`);
+    const timesOfRow = (row) => [...row.querySelectorAll(".message-row__time")].map((time) => `${getComputedStyle(time).opacity} ${time.textContent}`);
+    const label = await onElement(ada, `[data-id="${id}"]`, (row) => row.getAttribute("aria-label"));
+    await untilEqual(ada, `[data-id="${id}"]`, timesOfRow, [label.replace("Bob, ", "1 ")]);
     await go(ada, "#narrow/search/me.20tangerine");
     await untilText(ada, `[data-id="${id}"] .highlight`, "tangerine");
     await untilEqual(ada, `[data-id="${id}"] .content p`, (text) => text.textContent, "Bob waves a tangerine");
