@@ -183,6 +183,11 @@ impl App {
         (end != 0).then_some(end)
     }
 
+    /// True if an ACME server issues the certificate.
+    pub fn has_issued_certificate(&self) -> bool {
+        self.certificate_end.get().is_some_and(|end| end.is_issued.load(Ordering::Relaxed))
+    }
+
     /// True if there is TLS, and no certificate yet.
     pub fn lacks_certificate(&self) -> bool {
         self.certificate_end.get().is_some() && self.certificate_end().is_none()
@@ -364,13 +369,15 @@ pub struct TaskProgress {
     pub next_due: Option<i64>,
 }
 
-/// The end of the certificate, in UNIX seconds. Both are 0 as long as there is no certificate.
+/// The end of the certificate, in UNIX seconds. The times are 0 as long as there is no certificate.
 #[derive(Debug, Default)]
 pub struct CertificateEnd {
     /// Until when it is valid.
     pub time: AtomicI64,
     /// From when on warnings name it.
     pub warned_from: AtomicI64,
+    /// True if an ACME server issues it, so that there are no files to replace.
+    pub is_issued: AtomicBool,
 }
 
 /// A request to find out whether an address leads to this server, and through which proxies.

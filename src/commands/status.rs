@@ -34,6 +34,10 @@ const PUSH_FAILING: i64 = 15 * 60;
 /// Failed logins of a day from which `status` warns.
 const MANY_FAILURES: i64 = 100;
 
+/// The remedy for a certificate that an ACME server does not issue. The lines of the log have these words.
+const ISSUE: &str = "Remove the cause, which the lines `no certificate was issued` of the log name. SIGHUP (`systemctl reload teamchat`) \
+    starts the next attempt immediately.";
+
 /// The answer to [`Command::Status`](super::Command::Status).
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Status {
@@ -368,12 +372,15 @@ fn warnings(app: &App, read: &Read, backups: &BackupStatus, now: i64) -> Vec<Str
     }
     if let Some(end) = app.certificate_ending(now) {
         let (word, end) = (if end > now { "ends" } else { "ended" }, timestamp(end));
-        warnings.push(format!(
-            "The certificate {word} at {end}: replace its files, or look into the log for the reason why it is not renewed."
-        ));
+        let remedy = if app.has_issued_certificate() {
+            format!("it was not renewed. {ISSUE}")
+        } else {
+            "replace the files of --tls-cert and --tls-key. The server reads them again when they change."
+                .to_owned()
+        };
+        warnings.push(format!("The certificate {word} at {end}: {remedy}"));
     } else if app.lacks_certificate() {
-        let text = "There is no certificate, so clients cannot connect: look into the log for the reason why none was issued.";
-        warnings.push(text.to_owned());
+        warnings.push(format!("There is no certificate, so clients cannot connect. {ISSUE}"));
     }
     if read.failed_logins >= MANY_FAILURES {
         let words = "logins failed in the last day: see `teamchat audit --action login_failed`";

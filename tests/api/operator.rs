@@ -257,12 +257,15 @@ async fn the_status_warns_of_many_failed_logins() {
 async fn the_status_warns_of_a_certificate_that_has_ended() {
     let server = TestServer::start().await;
     let end = START + 60;
-    let state = CertificateEnd { time: AtomicI64::new(end), warned_from: AtomicI64::new(START) };
+    let (time, warned_from) = (AtomicI64::new(end), AtomicI64::new(START));
+    let state = CertificateEnd { time, warned_from, ..CertificateEnd::default() };
     server.app().certificate_end.set(Arc::new(state)).unwrap();
     for word in ["ends", "ended"] {
         let warnings = server.command(Command::Status).await["warnings"].to_string();
-        let expected =
-            format!("The certificate {word} at {}: replace its files, or look into the log", timestamp(end));
+        let expected = format!(
+            "The certificate {word} at {}: replace the files of --tls-cert and --tls-key. The server reads",
+            timestamp(end)
+        );
         assert!(warnings.contains(&expected), "{warnings}");
         server.clock.advance(60);
     }

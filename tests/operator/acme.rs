@@ -305,6 +305,13 @@ async fn a_name_is_also_checked_over_http() {
     assert!(logged.contains(&format!("the ACME server refuses {NAME}: ")), "{logged}");
 }
 
+/// The warnings of `teamchat status` about the server in a folder.
+fn warnings(folder: &Path) -> String {
+    let output = command(&["status", "--json", "--db"]).arg(folder.join("chat.sqlite")).output().unwrap();
+    let status: Value = serde_json::from_slice(&output.stdout).unwrap();
+    status["warnings"].to_string()
+}
+
 #[tokio::test]
 async fn a_refusal_is_logged_and_the_server_goes_on() {
     let Some(pebble) = Pebble::start(json!({ "domainBlocklist": ["blocked.example.net"] })).await else {
@@ -316,13 +323,8 @@ async fn a_refusal_is_logged_and_the_server_goes_on() {
         tokio::task::yield_now().await;
     }
     assert!(serving.log().contains("blocked.example.net"), "{}", serving.log());
-    let output =
-        command(&["status", "--json", "--db"]).arg(folder.path().join("chat.sqlite")).output().unwrap();
-    let status: Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert!(
-        status["warnings"].to_string().contains("There is no certificate, so clients cannot"),
-        "{status}"
-    );
+    let warnings = warnings(folder.path());
+    assert!(warnings.contains("There is no certificate, so clients cannot connect. "), "{warnings}");
     let address = address_of(&serving.origin());
     assert_eq!(reqwest::get(format!("http://{address}/health")).await.unwrap().status(), 200);
     assert!(connect(RootCertStore::empty(), address, "blocked.example.net", &[]).await.is_err());
@@ -405,6 +407,10 @@ async fn a_certificate_that_is_not_renewed_is_warned_of() {
     while !serving.log().contains("the certificate expires in 5 days: the log has the reason why") {
         tokio::task::yield_now().await;
     }
+    let warnings = warnings(folder.path());
+    let remedy = ": it was not renewed. Remove the cause, which the lines `no certificate was issued` of the log name.";
+    assert!(warnings.contains("The certificate ends at 20") && warnings.contains(remedy), "{warnings}");
+    assert!(serving.log().contains("no certificate was issued"), "{}", serving.log());
     serving.stop();
 }
 

@@ -191,7 +191,10 @@ async fn the_end_of_the_certificate_is_shown() {
         assert_eq!(now >= from, warns, "{from}");
         let status = status(folder);
         assert_eq!(
-            has_warning(&status, &["The certificate ends at 20", "replace its files"]),
+            has_warning(
+                &status,
+                &["The certificate ends at 20", "replace the files of --tls-cert and --tls-key"]
+            ),
             warns,
             "{status}"
         );

@@ -23,6 +23,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 use tokio::sync::Notify;
 use tokio_rustls::rustls::crypto::ring::sign::any_supported_type;
@@ -148,6 +149,7 @@ impl Acme {
         create_folder(&options.folder).map_err(failed)?;
         // Written once, so that a folder that cannot be written is an error at the start.
         write_private(&options.folder.join("README"), README.as_bytes()).map_err(failed)?;
+        certificates.end.is_issued.store(true, Ordering::Relaxed);
         let acme = Self { options: options.clone() };
         acme.use_stored(now, certificates);
         Ok(acme)
@@ -439,7 +441,6 @@ fn write_private(path: &Path, content: &[u8]) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::atomic::Ordering;
     use tokio::time::timeout;
 
     #[tokio::test(start_paused = true)]
