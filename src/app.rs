@@ -188,9 +188,14 @@ impl App {
         self.certificate_end.get().is_some_and(|end| end.is_issued.load(Ordering::Relaxed))
     }
 
+    /// True if there is TLS.
+    pub fn has_tls(&self) -> bool {
+        self.certificate_end.get().is_some()
+    }
+
     /// True if there is TLS, and no certificate yet.
     pub fn lacks_certificate(&self) -> bool {
-        self.certificate_end.get().is_some() && self.certificate_end().is_none()
+        self.has_tls() && self.certificate_end().is_none()
     }
 
     /// From when on warnings name the certificate, in UNIX seconds; `None` if there is none.

@@ -448,6 +448,10 @@ impl Figures {
 
     fn write_keeping(&self, out: &mut Writer<'_>) -> fmt::Result {
         let app = &self.server.app;
+        if app.has_tls() {
+            let missing = f64::from(u8::from(app.lacks_certificate()));
+            out.gauge("teamchat_certificate_missing", "1 if there is no certificate yet", missing)?;
+        }
         if let Some(end) = app.certificate_end() {
             let help = "Expiry of the certificate, in UNIX seconds";
             out.gauge("teamchat_certificate_end_timestamp_seconds", help, positive(end))?;

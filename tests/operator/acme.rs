@@ -7,6 +7,7 @@ use crate::doctor::examine;
 use crate::ports::ReservedPort;
 use crate::program::{Serving, command, create_owner};
 use crate::requirements::program_or_skip;
+use crate::status::{metrics, value};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use hyper::Version;
@@ -372,7 +373,11 @@ async fn commands_say_that_there_is_no_certificate_yet() {
     let own = ReservedPort::new();
     let (listen, url) = (own.address().to_string(), format!("https://{}", own.address()));
     let acme = ["--acme", NAME, "--acme-directory", &directory, "--public-url", &url, "--web-push", "off"];
-    let serving = Serving::start(folder.path(), &[&["--listen", &listen][..], &acme].concat());
+    let listen = ["--listen", &listen, "--metrics", "127.0.0.1:0"];
+    let serving = Serving::start(folder.path(), &[&listen[..], &acme].concat());
+    let missing = "teamchat_certificate_missing";
+    let figures = metrics(&serving, missing).await;
+    assert!((value(&figures, missing) - 1.0).abs() < 1e-6, "{figures}");
     let health = command(&["health", "--url", &url]).output().unwrap();
     let said = String::from_utf8(health.stderr).unwrap();
     let expected =

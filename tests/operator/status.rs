@@ -189,6 +189,8 @@ async fn the_end_of_the_certificate_is_shown() {
         let from = value(&metrics(&serving, name).await, name);
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs_f64();
         assert_eq!(now >= from, warns, "{from}");
+        let missing = "teamchat_certificate_missing";
+        assert!(value(&metrics(&serving, missing).await, missing).abs() < 1e-6);
         let status = status(folder);
         assert_eq!(
             has_warning(
