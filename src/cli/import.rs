@@ -75,7 +75,8 @@ impl Import {
         let runtime = runtime()?;
         let database = place.database();
         let engine = runtime.block_on(Engine::open(&database, Clock::System, Options::default()))?;
-        let imported = import::run(Arc::clone(&engine.app), runtime.handle().clone(), &source, &place);
+        let (app, handle) = (Arc::clone(&engine.app), runtime.handle().clone());
+        let imported = import::run(app, handle, &source, &place, !self.output.json);
         let format = Format::ALL.iter().find(|(_, format)| *format == source.format);
         let work = Work::Import { format: format.map_or("", |(name, _)| name).to_owned() };
         let recorded = runtime.block_on(commands::run(&engine.app, Command::Record(work)));

@@ -95,9 +95,16 @@ pub struct Source {
     pub password_links: bool,
 }
 
-/// Imports an archive into the database of an app that has no users yet. Blocks the thread.
-pub fn run(app: Arc<App>, runtime: Handle, source: &Source, place: &Place) -> ImportResult<Report> {
-    let progress = Progress::start();
+/// Imports an archive into the database of an app that has no users yet. Blocks the thread. Progress is printed if standard
+/// error is a terminal, or as lines of a log if `is_logged`.
+pub fn run(
+    app: Arc<App>,
+    runtime: Handle,
+    source: &Source,
+    place: &Place,
+    is_logged: bool,
+) -> ImportResult<Report> {
+    let progress = Progress::start(is_logged);
     let (unpacked, space) = (place.unpacked(), app.space_for_files());
     let archive = Archive::open(&source.path, &unpacked, source.format.marks(), space)?;
     let mut target = Target::new(app, runtime);

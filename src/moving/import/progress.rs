@@ -15,18 +15,21 @@ pub struct Progress {
     started: Instant,
     printed: Cell<Instant>,
     is_terminal: bool,
+    interval: Option<Duration>,
 }
 
 impl Progress {
-    /// Starts to measure.
-    pub fn start() -> Self {
+    /// Starts to measure. Where standard error is not a terminal, the progress is printed only if `is_logged`.
+    pub fn start(is_logged: bool) -> Self {
         let now = Instant::now();
+        let is_terminal = std::io::stderr().is_terminal();
         Self {
             total: Cell::default(),
             done: Cell::default(),
             started: now,
             printed: Cell::new(now),
-            is_terminal: std::io::stderr().is_terminal(),
+            is_terminal,
+            interval: interval(is_terminal, is_logged),
         }
     }
 
@@ -44,8 +47,7 @@ impl Progress {
     pub fn advance(&self, bytes: u64) {
         let done = self.done.get() + bytes;
         self.done.set(done);
-        let interval = if self.is_terminal { TERMINAL_INTERVAL } else { LOG_INTERVAL };
-        if self.printed.get().elapsed() < interval {
+        if self.interval.is_none_or(|interval| self.printed.get().elapsed() < interval) {
             return;
         }
         self.printed.set(Instant::now());
@@ -68,6 +70,11 @@ impl Progress {
     }
 }
 
+/// The time between two outputs; `None` if there are none.
+fn interval(is_terminal: bool, is_logged: bool) -> Option<Duration> {
+    if is_terminal { Some(TERMINAL_INTERVAL) } else { is_logged.then_some(LOG_INTERVAL) }
+}
+
 /// The progress as people read it.
 fn line(done: u64, total: u64, elapsed: Duration) -> String {
     let (done, total) = (u128::from(done), u128::from(total.max(done)));
@@ -78,6 +85,14 @@ fn line(done: u64, total: u64, elapsed: Duration) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A program that reads the report reads errors, too.
+    #[test]
+    fn only_a_terminal_shows_what_is_not_logged() {
+        let cases = [(true, true), (true, false), (false, true), (false, false)];
+        let intervals = cases.map(|(is_terminal, is_logged)| interval(is_terminal, is_logged));
+        assert_eq!(intervals, [Some(TERMINAL_INTERVAL), Some(TERMINAL_INTERVAL), Some(LOG_INTERVAL), None]);
+    }
 
     #[test]
     fn the_time_left_follows_from_the_time_so_far() {

@@ -214,7 +214,7 @@ fn files_leave_space_on_the_disk() {
         let options = Options { overrides, ..Options::default() };
         let (place, runtime) = (Place::prepare(&archive.database()).unwrap(), runtime().unwrap());
         let engine = runtime.block_on(Engine::open(&place.database(), Clock::System, options)).unwrap();
-        let imported = import::run(Arc::clone(&engine.app), runtime.handle().clone(), &source, &place);
+        let imported = import::run(Arc::clone(&engine.app), runtime.handle().clone(), &source, &place, false);
         engine.close();
         let error = imported.unwrap_err().to_string();
         let expected = format!("{file}the disk has no space for the files of the archive");

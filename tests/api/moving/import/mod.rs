@@ -80,8 +80,7 @@ impl Import {
         let error = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(1), "{error}");
         assert_eq!(self.left(), ["archive"; 0], "{error}");
-        // Before it come lines of progress, where an import takes long.
-        error.split_once("error: ").map_or(error.as_str(), |(_, error)| error).trim_end().to_owned()
+        error.strip_prefix("error: ").unwrap_or(&error).trim_end().to_owned()
     }
 
     /// The files beside the archive.
