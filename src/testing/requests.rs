@@ -1,7 +1,7 @@
 //! The log of requests that a test server got.
 
 use super::fixtures::Date;
-use super::redaction::{headers_without_secrets, json_without_secrets};
+use super::redaction::{headers_without_secrets, json_without_secrets, redact_parameter};
 use crate::http::form::Form;
 use crate::http::{ApiError, ApiResult, BodyTap, Outcome};
 use crate::types::charset;
@@ -35,7 +35,8 @@ pub struct RecordedRequest {
     pub method: String,
     /// The path, without the query string.
     pub path: String,
-    /// The parameters of the query string. Of several with one name, the last counts, as for the server.
+    /// The parameters of the query string. Of several with one name, the last counts, as for the server. The values of passwords,
+    /// keys and tokens are `REDACTED`, here and in `form`.
     pub query: Map<String, Value>,
     /// The headers by their names in lower case; several of one name are joined with commas. The values of credentials, cookies
     /// and other secrets are `REDACTED`.
@@ -311,16 +312,17 @@ fn is_poll(method: &Method, path: &str) -> bool {
     method == Method::GET && matches!(path, "/api/v1/events" | "/json/events")
 }
 
-/// The parameters in a body: names and values, and the names of files.
+/// The parameters in a body: names and values without secrets, and the names of files.
 pub fn form_of(content_type: &str, body: &bytes::Bytes) -> Map<String, Value> {
     let Ok(form) = Form::new(None, Some(content_type), body.clone(), Vec::new()) else { return Map::new() };
-    let fields = form.pairs().map(|(name, value)| (name.to_owned(), value.into()));
+    let fields = form.pairs().map(|(name, value)| (name.to_owned(), redact_parameter(name, value).into()));
     let files = form.files().iter().map(|file| (file.field_name.clone(), file.file_name.clone().into()));
     fields.chain(files).collect()
 }
 
 fn urlencoded(text: &[u8]) -> Map<String, Value> {
-    form_urlencoded::parse(text).map(|(name, value)| (name.into_owned(), value.into_owned().into())).collect()
+    let pairs = form_urlencoded::parse(text);
+    pairs.map(|(name, value)| (name.to_string(), redact_parameter(&name, &value).into())).collect()
 }
 
 #[cfg(test)]

@@ -70,11 +70,12 @@ async fn requests_are_seen_with_their_time_headers_and_json() {
             server.request(Method::POST, "/messages", IAGO).header("Content-Type", "application/json");
         request.body(body).send().await.unwrap();
     }
+    let login = json!({"username": "iago@example.com", "password": "very secret", "queue_id": "an id"});
+    server.post("/fetch_api_key?api_key=very+secret&a=1", IAGO, login).await;
     let seen = server.control("GET", "/requests", Value::Null).await;
     assert!(!seen.to_string().contains("very secret") && !seen.to_string().contains("iago-key"), "{seen}");
-    let [with_json, with_form, malformed, with_link] = seen["requests"].as_array().unwrap().as_slice() else {
-        panic!("{seen}");
-    };
+    let requests = seen["requests"].as_array().unwrap().as_slice();
+    let [with_json, with_form, malformed, with_link, login] = requests else { panic!("{seen}") };
     let headers = &with_json["headers"];
     let found = ["authorization", "x-gitlab-token", "x-part", "content-type"].map(|name| &headers[name]);
     assert_eq!(found, ["REDACTED", "REDACTED", "1, 2", "application/json"]);
@@ -83,6 +84,8 @@ async fn requests_are_seen_with_their_time_headers_and_json() {
     assert_eq!((&with_form["form"]["content"], &with_form["body"]), (&json!("hi"), &Value::Null));
     assert_eq!((&malformed["body"], &malformed["status"]), (&Value::Null, &json!(400)));
     assert_eq!(with_link["body"], json!({"link": "/join/REDACTED/"}));
+    let form = json!({"username": "iago@example.com", "password": "REDACTED", "queue_id": "an id"});
+    assert_eq!((&login["form"], &login["query"]), (&form, &json!({"api_key": "REDACTED", "a": "1"})));
 }
 
 #[tokio::test]
