@@ -25,8 +25,8 @@ pub enum ExportCommand {
     Zulip(Zulip),
     /// Write the data of one person to a folder, as pages and as JSON, with their files.
     ///
-    /// The folder has the messages that they sent, their direct conversations, their settings and everything else that is
-    /// stored about them, but no passwords and no keys.
+    /// The folder has the messages that they sent, their direct conversations, the files in both, their settings and everything
+    /// else that is stored about them, but no passwords and no keys.
     Person(Person),
     /// Write channels to a folder of pages that can be read and searched without a server.
     ///

@@ -108,6 +108,23 @@ impl Linked {
         Ok(())
     }
 
+    /// Writes the uploaded files to which a message links.
+    pub fn add_of_message(
+        &mut self,
+        folder: &Folder,
+        connection: &Connection,
+        message_id: i64,
+    ) -> Result<()> {
+        let mut statement = connection.prepare_cached(
+            "SELECT path_id FROM attachment_message JOIN attachment ON id = attachment_id WHERE message_id = ?1",
+        )?;
+        let mut paths = statement.query([message_id])?;
+        while let Some(row) = paths.next()? {
+            self.add(folder, connection, &row.get::<_, String>(0)?)?;
+        }
+        Ok(())
+    }
+
     /// The number of uploaded files.
     pub fn count(&self) -> usize {
         self.uploads.len()

@@ -150,7 +150,7 @@ impl Archive<'_> {
             let (id, timestamp): (i64, i64) = (row.get(0)?, row.get(1)?);
             let (sender, content): (String, String) = (row.get(2)?, row.get(3)?);
             if row.get::<_, i64>(5)? & attribute::HAS_ATTACHMENT != 0 {
-                self.add_files(id)?;
+                self.linked.add_of_message(self.folder, self.connection, id)?;
             }
             let html = page::detach(&row.get::<_, String>(4)?, |url| self.linked.address(url, "../"));
             let message = ShownMessage { id, sender: &sender, place: "", timestamp, html: &html };
@@ -162,17 +162,6 @@ impl Archive<'_> {
         }
         self.write_page(channel, &name, topic_id, pages, false, &mut shown)?;
         Ok(Some(Topic { name, messages: count, newest, page: page_of(topic_id, 1) }))
-    }
-
-    fn add_files(&mut self, message_id: i64) -> Result<()> {
-        let mut statement = self.connection.prepare_cached(
-            "SELECT path_id FROM attachment_message JOIN attachment ON id = attachment_id WHERE message_id = ?1",
-        )?;
-        let mut paths = statement.query([message_id])?;
-        while let Some(row) = paths.next()? {
-            self.linked.add(self.folder, self.connection, &row.get::<_, String>(0)?)?;
-        }
-        Ok(())
     }
 
     fn write_page(

@@ -200,7 +200,7 @@ const PARTS: &[(&str, &str, &str)] = &[
 pub struct PersonReport {
     /// Messages: those that the person sent, and all of their direct conversations.
     pub messages: u64,
-    /// Uploaded files.
+    /// Uploaded files: those of the person, and those to which the messages link.
     pub files: usize,
 }
 
@@ -311,6 +311,7 @@ fn messages(
             Some(channel) => format!("#{channel} > {topic}"),
             None => people.unwrap_or_default(),
         };
+        linked.add_of_message(folder, connection, id)?;
         let html = page::detach(&rendered, |url| linked.address(url, ""));
         shown.push(page::message(&ShownMessage {
             id,

@@ -100,6 +100,26 @@ async fn the_data_of_a_person_has_all_parts_and_no_secrets() {
     }
 }
 
+#[tokio::test]
+async fn files_of_others_in_direct_messages_are_exported() {
+    let server = TestServer::start().await;
+    let (owner, bob) = (server.owner().await, server.member("bob").await);
+    let harbour = server.channel("harbour", &[&owner, &bob]).await;
+    let (list, plan) =
+        (upload(&owner, "list.txt", b"oars").await, upload(&owner, "plan.txt", b"tides").await);
+    owner.send_direct(&[&bob], &format!("the [list]({list})")).await;
+    owner.send(harbour, "files", &format!("the [plan]({plan})")).await;
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("bob");
+    let report = export(&server.database(), &["person", &bob.email, out.to_str().unwrap()]);
+    assert_eq!(report["files"], 1);
+    let found = files(&out);
+    let path = format!("files/{}", list.trim_start_matches("/user_uploads/"));
+    assert_eq!(found[&path], "oars");
+    let link = path.replace('.', "%2E").replace('-', "%2D").replace('_', "%5F");
+    assert!(found["messages-0001.html"].contains(&format!("href=\"{link}\"")), "{link}");
+}
+
 /// Earlier versions took the paths of files from archives as they were, and a restored backup may be of strangers.
 #[tokio::test]
 async fn files_stay_in_the_folder() {
