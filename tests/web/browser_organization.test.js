@@ -139,6 +139,28 @@ describe("the organization", () => {
     assert.match(messages[0].content, /Lunch is at <strong>noon/);
   });
 
+  it("keeps its name, as people do, if the new one has only spaces", async () => {
+    const { user_id: id } = bench.server.accounts.Bob;
+    const { realm_name: before } = await realm();
+    const ada = await as("Ada", "#organization/organization-profile");
+    const refuses = async (label) => {
+      await fillIn(ada, "Name", "  ");
+      await onElements(ada, "dialog form", (forms, text) => forms.find((form) => form.textContent.includes(text)).requestSubmit(), label);
+      await eventually(async () => assert.equal(await onField(ada, "Name", (name) => name.validity.valueMissing), true));
+    };
+    await refuses("Description");
+    assert.equal((await realm()).realm_name, before);
+    await go(ada, `#user/${id}`);
+    await clickText(ada, "dialog button", "Edit");
+    await untilText(ada, "dialog h2", "Edit Bob");
+    await refuses("Email");
+    await fillIn(ada, "Name", "Bob B");
+    await onElements(ada, "dialog form", (forms) => forms.find((form) => form.textContent.includes("Email")).requestSubmit());
+    await untilToast(ada, "Saved");
+    assert.equal((await bench.server.call("Ada", "GET", `/users/${id}`)).user.full_name, "Bob B");
+    await bench.server.call("Ada", "PATCH", `/users/${id}`, { full_name: "Bob" });
+  });
+
   it("has a server for video calls", async () => {
     const bob = await as("Bob", await at("general", "calls"));
     await bob.waitForSelector(".composer .editor__text", { visible: true });

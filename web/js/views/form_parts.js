@@ -43,12 +43,20 @@ export const form = (run, ...children) => formOf("form", run, children);
 /** @param {() => unknown} run @param {Child[]} children */
 export const lineForm = (run, ...children) => formOf("inline", run, children);
 
+/** Refuses required texts that have only spaces: browsers ask for empty fields only. @param {HTMLFormElement} element */
+function hasBlankText(element) {
+  const fields = element.querySelectorAll("input[type=text]:required, textarea:required");
+  const blank = /** @type {TextField[]} */ ([...fields]).filter((text) => text.value.trim() === "");
+  for (const text of blank) text.value = "";
+  return blank.length > 0 && !element.reportValidity();
+}
+
 /** @param {string} name @param {() => unknown} run @param {Child[]} children */
 function formOf(name, run, children) {
   const send = onceAtATime(run);
   const onsubmit = (/** @type {Event} */ event) => {
     event.preventDefault();
-    void send();
+    if (!hasBlankText(/** @type {HTMLFormElement} */ (event.currentTarget))) void send();
   };
   return h("form", { class: name, onsubmit }, children);
 }
