@@ -211,6 +211,24 @@ describe("forms that are open", () => {
     await untilText(gil, "dialog .panes__body", "New field");
   });
 
+  it("keep their text when the role of the user changes, which the list of sections follows", async () => {
+    const id = await bench.server.person("Ina");
+    const become = (role) => bench.server.call("Ada", "PATCH", `/users/${id}`, { role });
+    const untilOffered = (expected) => untilAllEqual(ina, "dialog nav a", (links, names) => names.map((name) => links.some((link) => link.textContent === name)), expected, ["Audit log", "Data exports"]);
+    await become(200);
+    const ina = await as("Ina", "#organization/organization-profile");
+    await untilOffered([false, true]);
+    await fillIn(ina, "Description", "About boats");
+    await become(100);
+    await untilOffered([true, true]);
+    assert.equal(await onField(ina, "Description", (text) => text.value), "About boats");
+    await go(ina, "#organization/audit-log");
+    await untilText(ina, "dialog h2", "Audit log");
+    await become(400);
+    await untilOffered([false, false]);
+    await untilText(ina, "dialog h2", "Name and icon");
+  });
+
   it("offer the own name and picture as long as the organization lets people change them", async () => {
     await bench.server.person("Hal");
     const hal = await as("Hal", "#settings/profile");

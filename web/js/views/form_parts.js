@@ -141,8 +141,9 @@ function restoreWritten(host, written) {
   for (const input of /** @type {NodeListOf<TextField>} */ (host.querySelectorAll(TEXT_FIELDS))) {
     const label = labelOf(input);
     const text = written.get(label);
-    if (text === undefined) continue;
+    if (text === undefined || input.disabled) continue;
     input.value = text;
+    input.dispatchEvent(new Event("input", { bubbles: true }));
     const save = () => written.has(label) && input.dispatchEvent(new Event("change", { bubbles: true }));
     input.addEventListener("focusout", save, { once: true });
     input.addEventListener("keydown", (event) => {
@@ -180,12 +181,10 @@ function restoreChosen(host) {
   for (const option of options(host)) if (option.defaultSelected) option.selected = true;
 }
 
-/** A part of a page that is drawn again when values that it reads have changed. Unsaved text in its fields stays. Switches, lists and
- * colours that could not be saved show their former value.
- * @param {() => Child} render */
-export function live(render) {
-  const element = h("div", { class: "form" });
-  /** The text that changes of a field will save, by label. @type {Map<string, string>} */
+/** Keeps unsaved text in the fields of an element, and the focus, when its content is replaced.
+ * @param {HTMLElement} element @param {(input: TextField) => boolean} isSaved Whether the text of a field is saved when it is left. */
+export function keepWritten(element, isSaved) {
+  /** The unsaved text by label. @type {Map<string, string>} */
   const written = new Map();
   element.addEventListener("input", ({ target }) => {
     const input = /** @type {TextField} */ (target);
@@ -193,19 +192,41 @@ export function live(render) {
   });
   let isDrawing = false;
   const changed = (/** @type {Event} */ event) => {
+    const input = /** @type {TextField} */ (event.target);
     // A field that is removed counts as left.
     if (isDrawing) event.stopPropagation();
-    else written.delete(labelOf(/** @type {TextField} */ (event.target)));
+    else if (isSaved(input)) written.delete(labelOf(input));
   };
   element.addEventListener("change", changed, true);
+  element.addEventListener("submit", ({ target }) => {
+    const inputs = /** @type {HTMLFormElement} */ (target).querySelectorAll(TEXT_FIELDS);
+    for (const input of /** @type {NodeListOf<TextField>} */ (inputs)) written.delete(labelOf(input));
+  });
+  return {
+    /** Forgets the text, as other fields follow. */
+    forget: () => written.clear(),
+    /** Runs `draw`, which replaces the content. @param {() => void} draw */
+    redraw: (draw) =>
+      keepFocus(element, () => {
+        isDrawing = true;
+        draw();
+        isDrawing = false;
+        restoreWritten(element, written);
+      }),
+  };
+}
+
+/** A part of a page that is drawn again when values that it reads have changed. Unsaved text in its fields stays. Switches, lists and
+ * colours that could not be saved show their former value.
+ * @param {() => Child} render */
+export function live(render) {
+  const element = h("div", { class: "form" });
+  const written = keepWritten(element, () => true);
   effect(() => {
     const next = render();
-    keepFocus(element, () => {
-      isDrawing = true;
+    written.redraw(() => {
       fill(element, next);
-      isDrawing = false;
       rememberChosen(element);
-      restoreWritten(element, written);
     });
   });
   effect(() => {

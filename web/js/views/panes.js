@@ -5,10 +5,12 @@
 
 import { fill, h } from "../lib/dom.js";
 import { effect, scope } from "../lib/signal.js";
+import { keepWritten } from "./form_parts.js";
 import { keepFocus } from "./parts.js";
 import { showDialog } from "./popover.js";
 
-/** @typedef {{ key: string, title: string, render: (rest: string[]) => import("../lib/dom.js").Child[] }} Pane */
+/** A section. `isOffered`: whether it is in the list, if it is not always. @typedef {{ key: string, title: string,
+ *   render: (rest: string[]) => import("../lib/dom.js").Child[], isOffered?: () => boolean }} Pane */
 
 /** Shows a dialog whose content is drawn by `draw` for the parts of the fragment behind its name, and again when those
  * change. Effects of what was drawn end with it.
@@ -37,33 +39,34 @@ export function showRoutedDialog(title, content, look, draw, parts, onClose) {
   return dialog;
 }
 
-/** @param {string} title @param {string} prefix Of the fragments. @param {(Pane | { heading: string } | null | false)[]} panes @param {string[]} parts @param {() => void} onClose
- * @param {() => unknown} [follow] Reads what all sections depend on: they are drawn again when it has changed. @returns {HTMLDialogElement} */
+/** @param {string} title @param {string} prefix Of the fragments. @param {(Pane | { heading: string })[]} panes @param {string[]} parts @param {() => void} onClose
+ * @param {() => unknown} [follow] Reads what all sections depend on: they and their list are drawn again when it has changed, with unsaved text. @returns {HTMLDialogElement} */
 export function showPanes(title, prefix, panes, parts, onClose, follow) {
-  const entries = panes.filter((pane) => pane !== null && pane !== false);
-  const all = /** @type {Pane[]} */ (entries.filter((entry) => "key" in entry));
   const nav = h("nav", { class: "panes__nav", "aria-label": title });
   // It scrolls with keys also where it has nothing to focus, such as a log.
   const body = h("div", { class: "panes__body", tabindex: "0" });
+  // What a form has is saved when the form is sent.
+  const written = keepWritten(body, (input) => input.form === null);
 
   /** @param {string[]} next */
   function draw(next) {
-    const pane = all.find(({ key }) => key === next[0]) ?? all[0];
-    fill(
-      nav,
-      entries.map((entry) =>
-        "heading" in entry
-          ? h("h3", null, entry.heading)
-          : h("a", { href: `#${prefix}/${entry.key}`, "aria-current": entry === pane ? "page" : null }, entry.title),
-      ),
-    );
-    nav.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
+    written.forget();
     body.scrollTop = 0;
     effect(() => {
       const top = body.scrollTop;
       follow?.();
+      const entries = panes.filter((entry) => "heading" in entry || (entry.isOffered?.() ?? true));
+      const all = /** @type {Pane[]} */ (entries.filter((entry) => "key" in entry));
+      const pane = all.find(({ key }) => key === next[0]) ?? all[0];
+      const list = entries.map((entry) =>
+        "heading" in entry
+          ? h("h3", null, entry.heading)
+          : h("a", { href: `#${prefix}/${entry.key}`, "aria-current": entry === pane ? "page" : null }, entry.title),
+      );
+      keepFocus(nav, () => fill(nav, list));
+      nav.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
       const children = pane.render(next.slice(1));
-      keepFocus(body, () => fill(body, h("h2", null, pane.title), ...children));
+      written.redraw(() => fill(body, h("h2", null, pane.title), ...children));
       body.scrollTop = top;
     });
   }
