@@ -229,6 +229,33 @@ describe("forms that are open", () => {
     await untilText(ina, "dialog h2", "Name and icon");
   });
 
+  it("of bots and invitations follow the role of the user", async () => {
+    const id = await bench.server.person("Jon");
+    await bench.server.call("Jon", "POST", "/bots", { full_name: "Pump", short_name: "pump", bot_type: 1 });
+    const become = (role) => bench.server.call("Ada", "PATCH", `/users/${id}`, { role });
+    const jon = await as("Jon", "#settings/your-bots");
+    const untilOffered = (labels, expected) => eventually(async () => assert.deepEqual(await Promise.all(labels.map((label) => onField(jon, label, (control) => !control.closest(".field").hidden))), expected));
+    await clickButton(jon, "Edit Pump");
+    await untilOffered(["Owner", "Role"], [true, false]);
+    await fillIn(jon, "Name", "Pump two");
+    await become(200);
+    await untilOffered(["Owner", "Role"], [true, true]);
+    assert.equal(await onField(jon, "Name", (name) => name.value), "Pump two");
+    await jon.keyboard.press("Escape");
+    await go(jon, "#invite");
+    const fields = ["Email addresses", "Welcome message"];
+    await untilOffered(fields, [true, true]);
+    await fillIn(jon, "Email addresses", "kit@example.com");
+    const roles = () => onField(jon, "They join as", (list) => [...list.options].filter((option) => !option.disabled).map((option) => option.value));
+    assert.deepEqual(await roles(), ["200", "300", "400", "600"]);
+    await become(400);
+    await untilOffered(fields, [true, false]);
+    assert.deepEqual([await roles(), await onField(jon, "Email addresses", (emails) => emails.required)], [["400", "600"], true]);
+    await become(200);
+    await untilOffered(fields, [true, true]);
+    assert.equal(await onField(jon, "Email addresses", (emails) => emails.value), "kit@example.com");
+  });
+
   it("offer the own name and picture as long as the organization lets people change them", async () => {
     await bench.server.person("Hal");
     const hal = await as("Hal", "#settings/profile");

@@ -6,6 +6,7 @@
 import * as api from "../api/endpoints_on_demand.js";
 import { upload } from "../api/upload.js";
 import { h } from "../lib/dom.js";
+import { effect } from "../lib/signal.js";
 import { t } from "../lib/words.js";
 import { rolesFor } from "../selectors/roles.js";
 import { userOf } from "../store/users.js";
@@ -63,9 +64,8 @@ export function editBot(app, shown) {
   const id = shown.user_id;
   const record = (store.state.realm_bots ?? []).find((bot) => bot.user_id === id);
   const user = store.users.get(id);
-  const isAdmin = Boolean(store.state.is_admin);
+  const isAdmin = () => Boolean(store.state.is_admin);
   const ownerId = user?.bot_owner_id ?? record?.owner_id ?? null;
-  const isFull = ownerId === store.selfId || isAdmin;
   const name = h("input", { type: "text", required: true, maxlength: 100, value: shown.full_name });
   const role = select(rolesFor(store, userOf(store, id)), user?.role ?? 400);
   const owner = userChooser(app, { label: t("Owner"), chosen: ownerId });
@@ -80,7 +80,7 @@ export function editBot(app, shown) {
     if (movesTo !== null && !(await confirm(t("Give the bot to another owner?"), words, t("Give")))) return;
     const params = {
       ...(name.value.trim() !== shown.full_name ? { full_name: name.value.trim() } : {}),
-      ...(isAdmin && Number(role.value) !== user?.role ? { role: Number(role.value) } : {}),
+      ...(isAdmin() && Number(role.value) !== user?.role ? { role: Number(role.value) } : {}),
       ...(movesTo !== null ? { bot_owner_id: movesTo } : {}),
       ...(isOutgoing && (url.value !== service?.base_url || Number(payload.value) !== service?.interface)
         ? { service_payload_url: JSON.stringify(url.value), service_interface: Number(payload.value) }
@@ -92,17 +92,25 @@ export function editBot(app, shown) {
   };
   showDialog(
     t("Edit {name}", { name: shown.full_name }),
-    (close) => [
-      botPicture(app, shown),
-      form(
-        () => save(close),
-        field(t("Name"), name),
-        isAdmin && field(t("Role"), role),
-        isFull && pickerField(t("Owner"), owner),
-        isOutgoing && [field(t("Address to post messages to"), url), field(t("Format"), payload)],
-        submitButton(t("Save")),
-      ),
-    ],
+    (close) => {
+      const [roleField, ownerField] = [field(t("Role"), role), pickerField(t("Owner"), owner)];
+      effect(() => {
+        store.on("users");
+        roleField.hidden = !isAdmin();
+        ownerField.hidden = ownerId !== store.selfId && !isAdmin();
+      });
+      return [
+        botPicture(app, shown),
+        form(
+          () => save(close),
+          field(t("Name"), name),
+          roleField,
+          ownerField,
+          isOutgoing && [field(t("Address to post messages to"), url), field(t("Format"), payload)],
+          submitButton(t("Save")),
+        ),
+      ];
+    },
     { class: "dialog--small" },
   );
 }

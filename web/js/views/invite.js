@@ -6,6 +6,7 @@
 import { ApiError } from "../api/client.js";
 import { createInviteLink, inviteByEmail, listInvites, resendInvite, revokeInvite } from "../api/endpoints_on_demand.js";
 import { fill, h, iconButton } from "../lib/dom.js";
+import { effect } from "../lib/signal.js";
 import { fullTime } from "../lib/time.js";
 import { t } from "../lib/words.js";
 import { roleNames, rolesOfInvited } from "../selectors/roles.js";
@@ -38,7 +39,7 @@ const placeOfLinks = ({ store }) =>
 /** The fields for what people get when they join: a role, channels, groups and a greeting. @param {App} app */
 function givenFields(app) {
   const { store } = app;
-  const role = select(rolesOfInvited(store), 400);
+  const role = select(Object.entries(roleNames()), 400);
   const expires = select(inviteTimes(), 604_800);
   /** @type {number[]} */
   const defaults = store.state.realm_default_streams ?? [];
@@ -49,6 +50,14 @@ function givenFields(app) {
   const welcome = h("textarea", { rows: 2, maxlength: 8000, placeholder: t("The organization's welcome message") });
   let withDefaults = true;
   const names = defaults.map((id) => channelOf(store, id).name).join(", ") || t("none");
+  const welcomeField = field(t("Welcome message"), welcome, t("Markdown."));
+  effect(() => {
+    store.on("users");
+    const offered = rolesOfInvited(store).map(([key]) => key);
+    for (const option of role.options) option.hidden = option.disabled = !offered.includes(option.value);
+    if (!offered.includes(role.value)) role.value = "400";
+    welcomeField.hidden = !store.state.is_admin;
+  });
   return {
     params: () => ({
       invite_as: Number(role.value),
@@ -56,7 +65,7 @@ function givenFields(app) {
       stream_ids: channels.ids(),
       include_realm_default_subscriptions: withDefaults,
       ...(groups.ids().length > 0 ? { group_ids: groups.ids() } : {}),
-      ...(welcome.value.trim() ? { welcome_message_custom_text: welcome.value.trim() } : {}),
+      ...(!welcomeField.hidden && welcome.value.trim() ? { welcome_message_custom_text: welcome.value.trim() } : {}),
     }),
     first: [
       h(
@@ -75,10 +84,7 @@ function givenFields(app) {
         pickerField(t("More channels"), channels),
       ),
     ],
-    more: [
-      ownGroups(store).length > 0 && pickerField(t("Groups"), groups),
-      store.state.is_admin && field(t("Welcome message"), welcome, t("Markdown.")),
-    ],
+    more: [ownGroups(store).length > 0 && pickerField(t("Groups"), groups), welcomeField],
   };
 }
 
@@ -94,19 +100,19 @@ function outcomeOf(error) {
 function inviteForm(app, result) {
   const { store, session } = app;
   const given = givenFields(app);
-  const mayLink = may(store, "create_multiuse_invite_group");
-  const mayMail = may(store, "can_invite_users_group");
-  const emails = h("textarea", { rows: 3, placeholder: "ada@example.com, bob@example.com", required: !mayLink });
+  const emails = h("textarea", { rows: 3, placeholder: "ada@example.com, bob@example.com" });
+  const each = t("Each person gets their own link.");
+  const emailField = field(t("Email addresses"), emails, each);
+  const addresses = () => (emailField.hidden ? "" : emails.value.trim());
   const action = h("button", { type: "submit", class: "button button--primary" }, "");
   let isNotified = true;
   const words = () => {
-    action.textContent = emails.value.trim() ? t("Invite") : t("Create link");
+    action.textContent = addresses() ? t("Invite") : t("Create link");
   };
   emails.oninput = words;
-  words();
 
   async function invite() {
-    if (emails.value.trim()) {
+    if (addresses()) {
       const params = { ...given.params(), invitee_emails: emails.value, notify_referrer_on_join: isNotified };
       const done = () => /** @type {Outcome} */ ({ refused: [], isSent: true });
       const outcome = await session.attempt(inviteByEmail(params).then(done, outcomeOf));
@@ -128,18 +134,28 @@ function inviteForm(app, result) {
     }
   }
 
-  const each = t("Each person gets their own link.");
-  const hint = mayLink ? `${each} ${t("Without addresses, you get one link for several people.")}` : each;
   const notice = checkbox(t("Notify me when someone invited by email joins"), true, (is) => {
     isNotified = is;
   });
+  const about = h("p", null, t("Anyone who opens the link can join. Send it to the people you want to invite."));
+  const hint = emailField.querySelector(".field__hint");
+  effect(() => {
+    store.on("users", "realm", "groups");
+    const mayLink = may(store, "create_multiuse_invite_group");
+    const mayMail = may(store, "can_invite_users_group");
+    about.hidden = !mayLink;
+    emailField.hidden = notice.hidden = !mayMail;
+    emails.required = mayMail && !mayLink;
+    if (hint) hint.textContent = mayLink ? `${each} ${t("Without addresses, you get one link for several people.")}` : each;
+    words();
+  });
   return [
-    mayLink && h("p", null, t("Anyone who opens the link can join. Send it to the people you want to invite.")),
+    about,
     form(
       invite,
-      mayMail && field(t("Email addresses"), emails, hint),
+      emailField,
       given.first,
-      h("details", { class: "more" }, h("summary", null, t("More")), given.more, mayMail && notice),
+      h("details", { class: "more" }, h("summary", null, t("More")), given.more, notice),
       h("div", { class: "dialog__buttons" }, action),
     ),
   ];

@@ -5,7 +5,6 @@
 
 import * as api from "../api/endpoints_on_demand.js";
 import { h } from "../lib/dom.js";
-import { distinct } from "../lib/signal.js";
 import { t } from "../lib/words.js";
 import { membersOf } from "../store/lists.js";
 import { auditLog } from "./audit_log.js";
@@ -37,6 +36,7 @@ export function showOrganization(app, parts, onClose) {
   const setDefaults = (/** @type {Record<string, unknown>} */ params) => session.attempt(api.updateDefaults(params));
 
   return showPanes(
+    store,
     t("Organization"),
     "organization",
     [
@@ -101,8 +101,6 @@ export function showOrganization(app, parts, onClose) {
     ],
     [OLDER[parts[0]] ?? parts[0], ...parts.slice(1)],
     onClose,
-    // The role decides what can be changed.
-    () => distinct(() => (store.on("users"), store.self?.role)).value,
   );
 }
 

@@ -4,7 +4,7 @@
  */
 
 import { fill, h } from "../lib/dom.js";
-import { effect, scope } from "../lib/signal.js";
+import { distinct, effect, scope } from "../lib/signal.js";
 import { keepWritten } from "./form_parts.js";
 import { keepFocus } from "./parts.js";
 import { showDialog } from "./popover.js";
@@ -39,9 +39,10 @@ export function showRoutedDialog(title, content, look, draw, parts, onClose) {
   return dialog;
 }
 
-/** @param {string} title @param {string} prefix Of the fragments. @param {(Pane | { heading: string })[]} panes @param {string[]} parts @param {() => void} onClose
- * @param {() => unknown} [follow] Reads what all sections depend on: they and their list are drawn again when it has changed, with unsaved text. @returns {HTMLDialogElement} */
-export function showPanes(title, prefix, panes, parts, onClose, follow) {
+/** The role of the user decides what is offered: sections and their list are drawn again when it has changed, with unsaved text.
+ * @param {import("../store/store.js").Store} store @param {string} title @param {string} prefix Of the fragments.
+ * @param {(Pane | { heading: string })[]} panes @param {string[]} parts @param {() => void} onClose @returns {HTMLDialogElement} */
+export function showPanes(store, title, prefix, panes, parts, onClose) {
   const nav = h("nav", { class: "panes__nav", "aria-label": title });
   // It scrolls with keys also where it has nothing to focus, such as a log.
   const body = h("div", { class: "panes__body", tabindex: "0" });
@@ -54,7 +55,7 @@ export function showPanes(title, prefix, panes, parts, onClose, follow) {
     body.scrollTop = 0;
     effect(() => {
       const top = body.scrollTop;
-      follow?.();
+      distinct(() => (store.on("users"), store.self?.role)).value;
       const entries = panes.filter((entry) => "heading" in entry || (entry.isOffered?.() ?? true));
       const all = /** @type {Pane[]} */ (entries.filter((entry) => "key" in entry));
       const pane = all.find(({ key }) => key === next[0]) ?? all[0];

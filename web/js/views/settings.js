@@ -47,6 +47,7 @@ export function showSettings(app, parts, onClose) {
   const controls = (settings) => live(() => (store.on("settings"), settingControls(settings, store.state.user_settings, set)));
 
   return showPanes(
+    store,
     t("Settings"),
     "settings",
     [
