@@ -46,7 +46,7 @@ export function showPanes(store, title, prefix, panes, parts, onClose) {
   const nav = h("nav", { class: "panes__nav", "aria-label": title });
   // It scrolls with keys also where it has nothing to focus, such as a log.
   const body = h("div", { class: "panes__body", tabindex: "0" });
-  // What a form has is saved when the form is sent.
+  // The text of a form is saved when the form is sent.
   const written = keepWritten(body, (input) => input.form === null);
 
   /** @param {string[]} next */
