@@ -2,7 +2,9 @@
 //!
 //! `.ci/run` installs the program.
 
-use crate::authority::{Authority, DAY, Files, address_of, connect, exchange, request, with};
+use crate::authority::{
+    Authority, DAY, Files, address_of, connect, exchange, poll_for_message, request, with,
+};
 use crate::doctor::examine;
 use crate::ports::ReservedPort;
 use crate::program::{Serving, command, create_owner};
@@ -267,19 +269,8 @@ async fn a_renewal_ends_no_waiting_poll() {
     for _ in 0..POLLS {
         let queue = ask("POST", "/register", &[("event_types", r#"["message"]"#)]).await;
         let ask = ask.clone();
-        polls.push(tokio::spawn(async move {
-            let mut last = queue["last_event_id"].clone();
-            loop {
-                let id = queue["queue_id"].as_str().unwrap();
-                let answer = ask("GET", &format!("/events?queue_id={id}&last_event_id={last}"), &[]).await;
-                let event = answer["events"].as_array().unwrap().last().unwrap();
-                if event["type"] == "message" {
-                    return event["message"]["content"].clone();
-                }
-                // Only a heartbeat.
-                last = event["id"].clone();
-            }
-        }));
+        let ask = move |path: String| ask("GET", &path, &[]);
+        polls.push(tokio::spawn(poll_for_message(queue, ask)));
     }
     while answer(&["status"])["polls_waiting"] != POLLS {
         tokio::task::yield_now().await;

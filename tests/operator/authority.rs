@@ -160,6 +160,21 @@ pub async fn exchange(
     Answer { status: head.status.as_u16(), version: head.version, headers: head.headers, body }
 }
 
+/// Polls a queue until it has a message, and returns the content. `ask` sends a request for a path. On a machine that is slow,
+/// heartbeats come before the message.
+pub async fn poll_for_message<F: Future<Output = Value>>(queue: Value, ask: impl Fn(String) -> F) -> Value {
+    let id = queue["queue_id"].as_str().unwrap();
+    let mut last = queue["last_event_id"].clone();
+    loop {
+        let answer = ask(format!("/events?queue_id={id}&last_event_id={last}")).await;
+        let event = answer["events"].as_array().unwrap().last().unwrap();
+        if event["type"] == "message" {
+            return event["message"]["content"].clone();
+        }
+        last = event["id"].clone();
+    }
+}
+
 /// A connection with TLS.
 pub async fn connect(
     roots: RootCertStore,
