@@ -203,6 +203,8 @@ async fn more_than_a_hundred_requests_at_a_time_are_refused() {
     }
     assert_eq!(raw.expect(RST_STREAM, 201).await, [0, 0, 0, 7], "REFUSED_STREAM");
     server.is_well().await;
+    // A server that stops would wait for the bodies.
+    drop(raw);
     server.serving.stop();
 }
 
@@ -341,6 +343,8 @@ async fn other_protocols_after_the_handshake_are_refused() {
     // And the other way round: HTTP/2 without its name in the handshake.
     let mut stream = server.authority.connect(server.address, &[b"http/1.1"]).await;
     stream.write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n").await.unwrap();
+    // The server would wait for more.
+    let _closed = stream.shutdown().await;
     let _cut = stream.read_to_end(&mut answer).await;
     server.is_well().await;
     server.serving.stop();
