@@ -1,7 +1,7 @@
 //! Connections: how many there may be.
 
 use crate::harness::TestServer;
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::sync::mpsc;
 use teamchat::app::{Options, Overrides};
@@ -53,9 +53,10 @@ async fn unfinished_heads_of_an_address_have_a_budget() {
         open.push(stream.try_clone().unwrap());
         let answered = answered.clone();
         std::thread::spawn(move || {
-            let mut answer = String::new();
-            if stream.read_to_string(&mut answer).is_ok() && !answer.is_empty() {
-                answered.send(answer).unwrap();
+            // To the end of the body: the server keeps the connection for a while, since the client may still send.
+            let mut answer = Vec::new();
+            if BufReader::new(stream).read_until(b'}', &mut answer).is_ok() && !answer.is_empty() {
+                answered.send(String::from_utf8(answer).unwrap()).unwrap();
             }
         });
     }
