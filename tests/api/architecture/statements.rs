@@ -7,6 +7,7 @@
 use super::modules::Modules;
 use super::source::{SourceFile, files};
 use regex::{Captures, Regex};
+use rusqlite::Connection;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 use teamchat::server::WATCHED;
@@ -118,14 +119,25 @@ pub struct Statement {
     pub text: String,
 }
 
+/// The source is read once for all rules, which takes longer than the rules.
 #[test]
-fn statements_fit_the_schema() {
+fn statements_follow_the_rules() {
     let (_folder, database) = empty_database();
     let connection = database.connect_writer().unwrap();
     let statements = complete_statements(&files());
     assert!(statements.len() > 300, "statements are found: {}", statements.len());
+    check_fit_the_schema(&connection, &statements);
+    check_changes_are_noticed(&connection, &statements);
+    let is_examiner = |path: &str| EXAMINERS.iter().any(|module| path.starts_with(module));
+    let statements: Vec<Statement> =
+        statements.into_iter().filter(|statement| !is_examiner(&statement.path)).collect();
+    check_walks(&connection, &statements);
+    check_large_columns(&connection, &statements);
+}
+
+fn check_fit_the_schema(connection: &Connection, statements: &[Statement]) {
     let mut failures = Vec::new();
-    for statement in &statements {
+    for statement in statements {
         if let Err(error) = connection.prepare(&statement.text) {
             failures.push(format!("{}: {}: {error}", statement.path, statement.text));
         }
@@ -133,14 +145,11 @@ fn statements_fit_the_schema() {
     assert!(failures.is_empty(), "statements that the schema refuses:\n{}", failures.join("\n"));
 }
 
-/// SQLite reports no changes of tables without row ids, and none by a `DELETE` without a condition.
-#[test]
-fn the_writer_notices_all_changes_of_watched_tables() {
-    let (_folder, database) = empty_database();
-    let connection = database.connect_writer().unwrap();
+/// Checks that the writer notices all changes of watched tables. SQLite reports no changes of tables without row ids, and none
+/// by a `DELETE` without a condition.
+fn check_changes_are_noticed(connection: &Connection, statements: &[Statement]) {
     let watched: Vec<&str> =
         WATCHED.counted.iter().copied().flatten().chain(WATCHED.cached).copied().collect();
-    let statements = complete_statements(&files());
     let mut failures = Vec::new();
     for table in watched {
         let without_row_id: i64 = connection
@@ -156,19 +165,14 @@ fn the_writer_notices_all_changes_of_watched_tables() {
     assert!(failures.is_empty(), "changes that are not noticed:\n{}", failures.join("\n"));
 }
 
-#[test]
-fn no_statement_walks_a_table_that_grows() {
-    let (_folder, database) = empty_database();
-    let connection = database.connect_writer().unwrap();
-    let tables = tables(&connection);
+/// Checks that no statement walks a table that grows.
+fn check_walks(connection: &Connection, statements: &[Statement]) {
+    let tables = tables(connection);
     let may_be_walked = |table: &str| WALKED_TABLES.iter().any(|(_, tables)| tables.contains(&table));
     let mut walks = Vec::new();
     let mut used = vec![false; WALKS.len()];
-    let is_examiner = |path: &str| EXAMINERS.iter().any(|module| path.starts_with(module));
-    let statements =
-        complete_statements(&files()).into_iter().filter(|statement| !is_examiner(&statement.path));
     for statement in statements {
-        let steps = plan(&connection, &statement.text);
+        let steps = plan(connection, &statement.text);
         let walked = steps.iter().filter_map(|step| walked(step, &statement.text, &tables));
         for table in walked.filter(|table| !may_be_walked(table)) {
             match WALKS.iter().position(|(beginning, _)| statement.text.starts_with(beginning)) {
@@ -198,21 +202,15 @@ const LATE_COLUMNS: &[(&str, &str)] = &[(
     "a narrow that no index answers, in the pool of slow reads, whose statements have a deadline",
 )];
 
-/// SQLite reads a row up to the last requested column, so a statement can read a megabyte of each of many rows
-/// unnecessarily.
-#[test]
-fn no_statement_reads_large_columns_in_vain() {
-    let (_folder, database) = empty_database();
-    let connection = database.connect_writer().unwrap();
+/// Checks that no statement reads large columns in vain. SQLite reads a row up to the last requested column, so a statement can
+/// read a megabyte of each of many rows unnecessarily.
+fn check_large_columns(connection: &Connection, statements: &[Statement]) {
     let (mut found, mut used) = (Vec::new(), vec![false; LATE_COLUMNS.len()]);
     // Updates and deletions read the row anyway.
     let reads = |text: &str| text.starts_with("SELECT") || text.starts_with("WITH");
-    let is_examiner = |path: &str| EXAMINERS.iter().any(|module| path.starts_with(module));
-    let statements = complete_statements(&files());
-    let statements = statements.iter().filter(|statement| !is_examiner(&statement.path));
-    for statement in statements.filter(|statement| reads(&statement.text)) {
+    for statement in statements.iter().filter(|statement| reads(&statement.text)) {
         for (table, column) in LARGE_COLUMNS {
-            let columns = columns_read(&connection, &statement.text, table);
+            let columns = columns_read(connection, &statement.text, table);
             let large = connection
                 .query_row("SELECT cid FROM pragma_table_info(?1) WHERE name = ?2", (table, column), |row| {
                     row.get(0)
@@ -232,7 +230,7 @@ fn no_statement_reads_large_columns_in_vain() {
 }
 
 /// The columns of a table's rows that a statement reads, by their numbers.
-fn columns_read(connection: &rusqlite::Connection, statement: &str, table: &str) -> BTreeSet<i64> {
+fn columns_read(connection: &Connection, statement: &str, table: &str) -> BTreeSet<i64> {
     let page = "SELECT rootpage FROM sqlite_master WHERE type = 'table' AND name = ?1";
     let page: i64 = connection.query_row(page, [table], |row| row.get(0)).unwrap();
     let mut program = connection.prepare(&format!("EXPLAIN {statement}")).unwrap();
@@ -248,7 +246,7 @@ fn columns_read(connection: &rusqlite::Connection, statement: &str, table: &str)
     steps.iter().filter(of_table).map(|(_, _, column)| *column).collect()
 }
 
-fn tables(connection: &rusqlite::Connection) -> BTreeSet<String> {
+fn tables(connection: &Connection) -> BTreeSet<String> {
     let mut statement = connection.prepare("SELECT name FROM sqlite_master WHERE type = 'table'").unwrap();
     let names = statement.query_map([], |row| row.get(0)).unwrap();
     names.map(Result::unwrap).chain(["sqlite_master".to_owned()]).collect()
@@ -296,7 +294,7 @@ pub fn empty_database() -> (TempDir, Database) {
 }
 
 /// The steps of a statement's query plan.
-pub fn plan(connection: &rusqlite::Connection, statement: &str) -> Vec<String> {
+pub fn plan(connection: &Connection, statement: &str) -> Vec<String> {
     let mut plan = connection.prepare(&format!("EXPLAIN QUERY PLAN {statement}")).unwrap();
     // A plan needs no parameters.
     let steps = plan.raw_query().mapped(|row| row.get::<_, String>("detail"));
