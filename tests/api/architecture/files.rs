@@ -34,8 +34,10 @@ fn imports_read_without_a_time_limit() {
 #[test]
 fn nothing_of_ours_has_a_second_name() {
     let mut found = Vec::new();
+    // Only files that may have such an import are parsed, since that takes long.
+    let renames = Regex::new(r"\buse\s[^;]*\sas\s").unwrap();
     for folder in ["src", "crates", "tests", "benches"] {
-        for file in files_below(folder) {
+        for file in files_below(folder).into_iter().filter(|file| renames.is_match(&file.text)) {
             let aliases = Aliases::of(file.tree()).into_iter();
             found.extend(aliases.map(|alias| format!("{folder}/{}: {alias}", file.path)));
         }
@@ -103,10 +105,12 @@ fn no_todo_marks_are_left() {
 /// Only the writer's jobs change the file, and only the writer and the opening of the file begin transactions.
 #[test]
 fn only_the_store_begins_transactions() {
-    let statement =
-        Regex::new(r"^\s*(BEGIN|COMMIT|ROLLBACK|SAVEPOINT|RELEASE|PRAGMA|ATTACH|VACUUM)\b").unwrap();
+    let word = r"(BEGIN|COMMIT|ROLLBACK|SAVEPOINT|RELEASE|PRAGMA|ATTACH|VACUUM)\b";
+    let statement = Regex::new(&format!(r"^\s*{word}")).unwrap();
+    let word = Regex::new(word).unwrap();
     let mut found = Vec::new();
-    for file in files().iter().filter(|file| !file.is_test()) {
+    // Only files that have one of the words are parsed, since that takes long.
+    for file in files().iter().filter(|file| !file.is_test() && word.is_match(&file.text)) {
         if file.module().first() == Some(&"store") {
             continue;
         }

@@ -4,7 +4,7 @@
 //! preceding line without indentation. `src/{main,cli}.rs` names two files.
 
 use super::modules::Modules;
-use super::source::files;
+use super::source::{SourceFile, files};
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -12,7 +12,9 @@ use std::path::Path;
 fn the_map_in_the_documentation_is_true() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let page = std::fs::read_to_string(root.join("ARCHITECTURE.md")).unwrap();
-    let modules = Modules::read(&files());
+    // Only the declarations of the two folders matter.
+    let is_read = |file: &SourceFile| ["domain/mod.rs", "lib.rs", "main.rs"].contains(&file.path.as_str());
+    let modules = Modules::read(&files().into_iter().filter(is_read).collect::<Vec<_>>());
     let mut there: BTreeSet<String> = BTreeSet::new();
     for folder in ["crates", "src"] {
         for entry in std::fs::read_dir(root.join(folder)).unwrap() {
