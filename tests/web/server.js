@@ -12,7 +12,7 @@ const BINARY = absolute(process.env.TEAMCHAT_BINARY ?? join(ROOT, "target/releas
 
 /** How long a test waits for what must come, in milliseconds. It is longer than each pause of the client, and costs nothing
  * where tests pass. */
-export const TIMEOUT = Number(process.env.TEAMCHAT_TEST_TIMEOUT ?? 60) * 1000;
+export const TIMEOUT = Number(process.env.TEAMCHAT_TEST_TIMEOUT ?? 180) * 1000;
 
 /** The next port of a server. Systems give those from 32768 on to anyone who asks for some port: with one of them, the server of another
  * file could answer the pages of a server that is stopped, and log them out. */
