@@ -13,7 +13,7 @@ import traceback
 BINARY = os.environ["TEAMCHAT_BIN"]
 
 # How long something may take before we call it stuck. Not a limit on speed: nothing here comes near it.
-STUCK_AFTER = 60
+STUCK_AFTER = 300
 
 
 class Steps:
