@@ -4,6 +4,7 @@ use serde_json::Value;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
+use std::time::Duration;
 
 /// The program, serving a file.
 pub struct Server {
@@ -95,8 +96,10 @@ impl Person {
             .output()
             .unwrap();
         let user: Value = serde_json::from_slice(&output.stdout).unwrap();
+        // The server closes idle connections, at the earliest after 20 seconds. A request at that moment would fail.
+        let http = reqwest::Client::builder().pool_idle_timeout(Duration::from_secs(10)).build().unwrap();
         Self {
-            http: reqwest::Client::new(),
+            http,
             email,
             api_key: user["api_key"].as_str().unwrap().to_owned(),
             #[cfg(target_os = "linux")]
