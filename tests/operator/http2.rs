@@ -1,7 +1,7 @@
 //! HTTP/2: the same answers as over HTTP/1.1, and clients that break its rules or use them against the server.
 
 use crate::authority::{Answer, Authority, NAME, address_of, exchange, request, with};
-use crate::program::Serving;
+use crate::program::{Serving, command, words};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use http_body_util::Full;
@@ -354,19 +354,9 @@ async fn other_protocols_after_the_handshake_are_refused() {
 #[tokio::test]
 async fn waiting_requests_are_answered_when_the_server_stops() {
     let server = Secure::start();
-    let created = crate::program::command(&[
-        "user",
-        "create",
-        "--email",
-        "a@example.com",
-        "--full-name",
-        "A",
-        "--json",
-        "--db",
-    ])
-    .arg(server.folder.path().join("chat.sqlite"))
-    .output()
-    .unwrap();
+    let db = server.folder.path().join("chat.sqlite");
+    let create = ["user", "create", "--email", "a@example.com", "--full-name", "A", "--json", "--db"];
+    let created = command(&create).arg(&db).output().unwrap();
     let created: Value = serde_json::from_slice(&created.stdout).unwrap();
     let key = created["api_key"].as_str().unwrap();
     let credentials = format!("Basic {}", STANDARD.encode(format!("a@example.com:{key}")));
@@ -381,7 +371,10 @@ async fn waiting_requests_are_answered_when_the_server_stops() {
         let stream = server.authority.connect(server.address, &[b"h2"]).await;
         polls.push(tokio::spawn(exchange(stream, Version::HTTP_2, poll)));
     }
-    server.is_well().await;
+    let status = || words(&command(&["status", "--json", "--db"]).arg(&db).output().unwrap()).1;
+    while !status().contains("\"polls_waiting\":3,") {
+        tokio::task::yield_now().await;
+    }
     let serving = server.serving;
     tokio::task::spawn_blocking(move || serving.stop()).await.unwrap();
     for poll in polls {
