@@ -18,6 +18,8 @@ import tomllib
 
 import pytest
 
+from support import STUCK_AFTER
+
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 PAGE = ROOT / "docs" / "testing.md"
@@ -94,7 +96,9 @@ def main():
             ("a test of Jest", ["--experimental-vm-modules"], "jest.test.mjs"),
             ("a test of Jest with require", [], "jest.test.cjs"),
         ]:
-            command = ["node", *flags, jest, "--testMatch", f"**/{file}", "--rootDir", place]
+            # A server that starts may need the five seconds that Jest gives a test.
+            limit = f"--testTimeout={STUCK_AFTER * 1000}"
+            command = ["node", *flags, jest, limit, "--testMatch", f"**/{file}", "--rootDir", place]
             failed |= step(name, command, cwd=folder)
 
         # The examples write files, and stop nothing that they started.
