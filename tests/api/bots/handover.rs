@@ -377,13 +377,11 @@ async fn keys_follow_changes_of_owners() {
         })
         .await;
     assert!(has_key(&alan).await && has_key(&eve).await);
-    let role = async |who: &Client, role: i64| {
-        olga.patch(&format!("/users/{}", who.user_id), json!({"role": role})).await.ok();
-    };
     for (who, roles) in [(&eve, [100, 400, 200, 600]), (&anna, [100, 400, 100, 200])] {
-        for wanted in roles {
-            server.check_state_sync(&watching, async || role(who, wanted).await).await;
-        }
+        let change = async |role: i64| {
+            olga.patch(&format!("/users/{}", who.user_id), json!({"role": role})).await.ok();
+        };
+        server.check_state_sync_after_each(&watching, roles, change).await;
     }
 }
 

@@ -57,15 +57,28 @@ impl TestServer {
     /// the events of each queue; and compares its state with a new registration and a new fetch. Returns the result of
     /// the operation.
     pub async fn check_state_sync<T>(&self, clients: &[&Client], operation: impl AsyncFnOnce() -> T) -> T {
-        let mut all = Vec::new();
-        for client in clients {
-            all.extend(Registered::of(client).await);
-        }
+        let all = Registered::of_each(clients).await;
         let answer = operation().await;
         for registered in all {
             registered.check().await;
         }
         answer
+    }
+
+    /// Like [`check_state_sync`](Self::check_state_sync), for operations with these values, one after the other. Each registration
+    /// is the state after one of them, and the state before the next.
+    pub async fn check_state_sync_after_each<V>(
+        &self,
+        clients: &[&Client],
+        values: impl IntoIterator<Item = V>,
+        operation: impl AsyncFn(V),
+    ) {
+        let mut registered = Registered::of_each(clients).await;
+        for value in values {
+            operation(value).await;
+            registered = Registered::check_and_renew_each(registered).await;
+        }
+        registered.into_iter().for_each(Registered::ignore);
     }
 }
 
@@ -75,6 +88,15 @@ impl Registered {
         let mut all = Vec::new();
         for parameters in registrations() {
             all.push(Self::with(client, parameters).await);
+        }
+        all
+    }
+
+    /// The registrations of several clients.
+    pub async fn of_each(clients: &[&Client]) -> Vec<Self> {
+        let mut all = Vec::new();
+        for client in clients {
+            all.extend(Self::of(client).await);
         }
         all
     }
@@ -117,6 +139,15 @@ impl Registered {
     /// The same as [`check`](Self::check). Returns the new registration, for the next operation.
     pub async fn check_and_renew(self) -> Self {
         self.compare(&[]).await
+    }
+
+    /// The same for several registrations.
+    pub async fn check_and_renew_each(all: Vec<Self>) -> Vec<Self> {
+        let mut renewed = Vec::new();
+        for one in all {
+            renewed.push(one.check_and_renew().await);
+        }
+        renewed
     }
 
     async fn compare(mut self, left_out: &[&str]) -> Self {

@@ -86,10 +86,7 @@ async fn move_between(from_kind: (&str, bool, bool), to_kind: (&str, bool, bool)
     let all =
         [&owner, &both, &old, &new, &none, &guest_both, &guest_old, &guest_new, &administrator, &late, &left];
     let path = |id: i64| format!("/messages/{id}");
-    let mut registered = Vec::new();
-    for client in all {
-        registered.extend(Registered::of(client).await);
-    }
+    let registered = Registered::of_each(&all).await;
     // Within the channel, and resolved.
     let changes = json!({"topic": "dinner", "propagate_mode": "change_all"});
     owner.patch(&path(second), changes).await.ok();
@@ -101,11 +98,11 @@ async fn move_between(from_kind: (&str, bool, bool), to_kind: (&str, bool, bool)
         "stream_id": to, "propagate_mode": "change_all", "send_notification_to_old_thread": true,
     });
     owner.patch(&path(second), changes).await.ok();
-    let registered = check_and_renew(registered).await;
+    let registered = Registered::check_and_renew_each(registered).await;
     // One alone, with another topic; and one back again.
     edit(&owner, stays, json!({"stream_id": to, "topic": ""})).await.ok();
     edit(&owner, first, json!({"stream_id": from})).await.ok();
-    let registered = check_and_renew(registered).await;
+    let registered = Registered::check_and_renew_each(registered).await;
     // And deleted.
     owner.delete(&path(first), ()).await.ok();
     let topic = json!({"topic_name": "✔ dinner"});
@@ -113,14 +110,6 @@ async fn move_between(from_kind: (&str, bool, bool), to_kind: (&str, bool, bool)
     for one in registered {
         one.check().await;
     }
-}
-
-async fn check_and_renew(registered: Vec<Registered>) -> Vec<Registered> {
-    let mut renewed = Vec::new();
-    for one in registered {
-        renewed.push(one.check_and_renew().await);
-    }
-    renewed
 }
 
 // conformance: move-70

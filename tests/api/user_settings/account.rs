@@ -151,13 +151,10 @@ async fn email_visibility_events_reproduce_state() {
     let clients = [server.owner().await, server.moderator("mod").await, server.guest("guest").await];
     let ada = server.member("ada").await;
     let watching: Vec<&Client> = clients.iter().chain([&ada]).collect();
-    for visibility in [2, 5, 4, 3, 1] {
-        server
-            .check_state_sync(&watching, async || {
-                ada.patch("/settings", json!({"email_address_visibility": visibility})).await.ok();
-            })
-            .await;
-    }
+    let change = async |visibility: i64| {
+        ada.patch("/settings", json!({"email_address_visibility": visibility})).await.ok();
+    };
+    server.check_state_sync_after_each(&watching, [2, 5, 4, 3, 1], change).await;
     // The new email is the login: the one who changed it cannot watch.
     let others: Vec<&Client> = clients.iter().collect();
     server

@@ -88,11 +88,10 @@ async fn the_state_follows_each_role() {
     server.channel("elsewhere", &[&hidden]).await;
     server.private_channel("secret", &[&hidden]).await;
     server.sql("INSERT INTO default_stream (stream_id) SELECT min(stream_id) FROM stream").await;
-    for role in [200, 300, 600, 400, 100, 400] {
-        server
-            .check_state_sync(&[&owner, &ada, &hidden, &guest], async || {
-                owner.patch(&path(&ada), json!({"role": role})).await.ok();
-            })
-            .await;
-    }
+    let watching = [&owner, &ada, &hidden, &guest];
+    let roles = [200, 300, 600, 400, 100, 400];
+    let change = async |role: i64| {
+        owner.patch(&path(&ada), json!({"role": role})).await.ok();
+    };
+    server.check_state_sync_after_each(&watching, roles, change).await;
 }
