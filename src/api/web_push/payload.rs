@@ -13,9 +13,10 @@ use crate::domain::notifications::mentions::smallest_group;
 use crate::domain::notifications::{PUSH, Trigger};
 use crate::domain::{messages, realm, rows, user_settings};
 use crate::error::ApiResult;
-use crate::types::{EMPTY_TOPIC_DISPLAY_NAME, GroupId, Language, MessageId, StreamId, UserId, fill};
+use crate::types::{EMPTY_TOPIC_DISPLAY_NAME, GroupId, Language, MessageId, StreamId, UserId, fill, hex};
 use roaring::RoaringBitmap;
 use serde::Serialize;
+use sha2::{Digest, Sha256};
 
 /// The longest text of a message in a notification, in characters, as in published notifications.
 pub const MAX_TEXT_LENGTH: usize = 200;
@@ -65,7 +66,8 @@ impl Payload {
         if whole.len() <= MAX_PLAINTEXT_LENGTH { Ok(whole) } else { self.write_short() }
     }
 
-    /// Writes the JSON without the text and the tags to close, for push services that refuse longer ones.
+    /// Writes the JSON without the text and the tags to close, for push services that refuse longer ones. Without room for the rest,
+    /// names and the fragment are left out, and then a digest replaces the tag: that of a direct conversation has the ids of all people.
     pub fn write_short(&self) -> ApiResult<Vec<u8>> {
         let mut short = Self { body: String::new(), close: Vec::new(), ..self.clone() };
         let written = serde_json::to_vec(&short)?;
@@ -74,6 +76,11 @@ impl Payload {
         }
         text_without_content(self.language).clone_into(&mut short.title);
         short.fragment = String::new();
+        let written = serde_json::to_vec(&short)?;
+        if written.len() <= MAX_PLAINTEXT_LENGTH {
+            return Ok(written);
+        }
+        short.tag = hex(&Sha256::digest(&self.tag));
         Ok(serde_json::to_vec(&short)?)
     }
 }

@@ -1,10 +1,10 @@
 //! Requests to push services: contents, order, failures, and what no service gets.
 
 use super::service::{Browser, PushService, Reply, claims_of};
-use crate::harness::{ReservedPort, START, TestServer};
+use crate::harness::{Client, ReservedPort, START, TestServer};
 use serde_json::{Value, json};
 use teamchat::domain::groups::system::SystemGroup;
-use teamchat::domain::limits::MAX_PUSH_NOTIFICATIONS;
+use teamchat::domain::limits::{MAX_PUSH_NOTIFICATIONS, MAX_RECIPIENTS};
 
 const DAY: i64 = 24 * 60 * 60;
 
@@ -200,6 +200,28 @@ async fn the_longest_names_fit() {
     let pushed = service.all(&server).await;
     assert_eq!(browser.read(&pushed[0])["tag"], format!("channel/{channel}/{}", "𝔹".repeat(60)));
     assert!(pushed[0].body.len() <= 4096);
+}
+
+/// The ids of the people leave no room for anything else.
+// conformance: push-10
+#[tokio::test]
+async fn the_largest_conversations_notify() {
+    let (mut service, server, ada, bob, browser) = PushService::with_reader().await;
+    let crowd = server.crowd(MAX_RECIPIENTS + 50).await;
+    let people: Vec<&Client> = crowd.iter().rev().take(MAX_RECIPIENTS - 1).chain([&ada]).collect();
+    bob.send_direct(&people, "to all of you").await;
+    let pushed = service.all(&server).await;
+    assert_eq!(pushed.len(), 1);
+    assert_eq!(pushed[0].body.len(), 512 + 103);
+    let payload = browser.read(&pushed[0]);
+    assert_eq!((&payload["title"], &payload["fragment"]), (&json!("New message"), &json!("")));
+    // The next one replaces it, and other conversations notify as well.
+    bob.send_direct(&people, "again").await;
+    let again = service.all(&server).await;
+    assert_eq!(browser.read(&again[0])["tag"], payload["tag"]);
+    assert_eq!(again[0].headers["topic"], pushed[0].headers["topic"]);
+    bob.send_direct(&[&ada], "hello").await;
+    assert_eq!(browser.read(&service.all(&server).await[0])["body"], "hello");
 }
 
 // conformance: push-16
