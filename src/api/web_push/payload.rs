@@ -126,11 +126,8 @@ pub fn compose(
     let mut close = Vec::new();
     let mut length = 0;
     for other in others.iter().filter(|other| other.is_shown && other.next_try.is_none()) {
-        length += other.tag.len();
-        if length > MAX_CLOSED_LENGTH {
-            break;
-        }
-        if is_outdated(&viewer, other)? {
+        if length + other.tag.len() <= MAX_CLOSED_LENGTH && is_outdated(&viewer, other)? {
+            length += other.tag.len();
             close.push(other.tag.clone());
         }
     }

@@ -80,6 +80,26 @@ async fn a_conversation_has_one_notification() {
     assert!(third > first_id);
 }
 
+/// Their names are longer than those of the conversations that one notification can close.
+// conformance: push-11
+#[tokio::test]
+async fn unread_conversations_keep_none_from_being_closed() {
+    let (mut service, server, ada, bob, browser) = PushService::with_reader().await;
+    let channel = server.channel("general", &[&ada, &bob]).await;
+    ada.patch("/settings", json!({"enable_stream_push_notifications": true})).await.ok();
+    let read = bob.send(channel, "read", "one").await;
+    assert_eq!(service.all(&server).await.len(), 1);
+    for number in 0..5 {
+        server.clock.advance(1);
+        bob.send(channel, &format!("{}{number}", "𝔹".repeat(59)), "unread").await;
+        assert_eq!(service.all(&server).await.len(), 1);
+    }
+    ada.post("/messages/flags", json!({"messages": [read], "op": "add", "flag": "read"})).await.ok();
+    bob.send_direct(&[&ada], "elsewhere").await;
+    let pushed = service.all(&server).await;
+    assert_eq!(browser.read(&pushed[0])["close"], json!([format!("channel/{channel}/read")]));
+}
+
 #[tokio::test]
 async fn every_browser_of_a_person_is_notified() {
     let (mut service, server) = PushService::with_server().await;
