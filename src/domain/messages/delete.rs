@@ -43,6 +43,7 @@ pub fn from_channel(
         sql::delete(tx, *id)?;
     }
     phones::messages_withdrawn(tx, &mentioned, ids)?;
+    phones::channel_messages_withdrawn(tx, stream.stream_id, ids)?;
     moved::remove(tx, stream.recipient_id, &ids.iter().filter_map(|id| id.bit()).collect())?;
     for (ids, audience) in &notified {
         for event in MessagesDeleted::events(ids, Some((stream.stream_id, topic)), None) {

@@ -5,7 +5,7 @@ use crate::domain::messages::flag_sql;
 use crate::domain::messages::flags::bit;
 use crate::error::ApiResult;
 use crate::store::{Tx, bitmap};
-use crate::types::{MessageId, RecipientId, UserId};
+use crate::types::{MessageId, RecipientId, StreamId, UserId};
 use roaring::RoaringBitmap;
 use std::collections::{BTreeSet, HashSet};
 
@@ -61,6 +61,34 @@ pub fn messages_withdrawn(tx: &Tx<'_>, user_ids: &[UserId], ids: &[MessageId]) -
     let ids: RoaringBitmap = ids.iter().filter_map(|id| id.bit()).collect();
     for user_id in user_ids {
         make_shown_due(tx, *user_id, &shown(tx, *user_id, |id| ids.contains(id))?)?;
+    }
+    Ok(())
+}
+
+/// Makes the notifications of all phones due that show one of these messages of a channel: it was deleted, or does not mention the
+/// channel any more. Messages that phones showed in another channel, before they were moved, are not found.
+pub fn channel_messages_withdrawn(tx: &Tx<'_>, stream_id: StreamId, ids: &[MessageId]) -> ApiResult<()> {
+    if !are_used(tx)? {
+        return Ok(());
+    }
+    let ids: RoaringBitmap = ids.iter().filter_map(|id| id.bit()).collect();
+    // The tags of the channel begin with `channel/ID/`, and the character after the slash is the zero.
+    let (first, end) = (format!("channel/{stream_id}/"), format!("channel/{stream_id}0"));
+    let mut due: Vec<(UserId, String)> = Vec::new();
+    let mut statement = tx.prepare_cached(
+        "SELECT user_id, tag, shown_ids FROM push_subscription AS phones
+         CROSS JOIN push_notification ON subscription_id = phones.id
+         WHERE session_id IS NULL AND tag > ?1 AND tag < ?2 AND shown_ids IS NOT NULL",
+    )?;
+    let mut rows = statement.query((first, end))?;
+    while let Some(row) = rows.next()? {
+        let shown: Vec<u8> = row.get(2)?;
+        if !bitmap::from_blob(2, &shown)?.is_disjoint(&ids) {
+            due.push((row.get(0)?, row.get(1)?));
+        }
+    }
+    for (user_id, tag) in due {
+        make_due(tx, user_id, Some(serde_json::to_string(&[tag])?))?;
     }
     Ok(())
 }

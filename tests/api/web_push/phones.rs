@@ -297,6 +297,38 @@ async fn what_is_deleted_or_does_not_mention_any_more_is_taken_back() {
     assert!(bouncer.all(&server).await.is_empty());
 }
 
+// conformance: push-21
+#[tokio::test]
+async fn deleted_channel_messages_are_taken_back() {
+    let (mut bouncer, server) = Bouncer::with_server().await;
+    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
+    phone(&mut bouncer, &ada, "google").await;
+    let channel = server.channel("general", &[&ada, &bob]).await;
+    let path = |id: i64| format!("/messages/{id}");
+    let edited = bob.send(channel, "all", "@**all** hello").await;
+    assert_eq!(bouncer.endpoints(&server).await, ["notify"]);
+    bob.patch(&path(edited), json!({"content": "@**all** hello again"})).await.ok();
+    assert!(bouncer.all(&server).await.is_empty());
+    bob.patch(&path(edited), json!({"content": "hello"})).await.ok();
+    assert_eq!(passed_on(&bouncer.all(&server).await), [format!("remove {edited}")]);
+    let deleted = bob.send(channel, "all", "@**all** once more").await;
+    assert_eq!(bouncer.endpoints(&server).await, ["notify"]);
+    bob.delete(&path(deleted), ()).await.ok();
+    assert_eq!(passed_on(&bouncer.all(&server).await), [format!("remove {deleted}")]);
+    // All messages of the channel notify her. Phones keep the others of the conversation, and know its first topic.
+    ada.patch("/settings", json!({"enable_stream_push_notifications": true})).await.ok();
+    let moved = bob.send(channel, "plain", "one").await;
+    assert_eq!(bouncer.endpoints(&server).await, ["notify"]);
+    bob.send(channel, "plain", "two").await;
+    assert_eq!(bouncer.endpoints(&server).await, ["notify"]);
+    let renamed = json!({"topic": "renamed", "send_notification_to_new_thread": false});
+    bob.patch(&path(moved), renamed).await.ok();
+    assert!(bouncer.all(&server).await.is_empty());
+    bob.delete(&path(moved), ()).await.ok();
+    assert_eq!(passed_on(&bouncer.all(&server).await), [format!("remove {moved}")]);
+    assert_eq!(server.count("push_notification").await, "1");
+}
+
 // conformance: push-22
 #[tokio::test]
 async fn a_bouncer_that_is_down_is_asked_again() {

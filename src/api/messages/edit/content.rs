@@ -70,6 +70,9 @@ pub fn store(
     mentioned.retain(|user_id| before_mentioned.binary_search(user_id).is_err());
     if let Some(stream_id) = stream_of(tx, message.recipient_id)? {
         auto_follow::after_mention(tx, &mentioned, stream_id, &message.topic())?;
+        if before.has(attribute::STREAM_WILDCARD) && !rendered.mentions_stream_wildcard {
+            phones::channel_messages_withdrawn(tx, stream_id, &[id])?;
+        }
     }
     let mut topic_wildcard = match message.topic_id {
         Some(topic_id) if rendered.mentions_topic_wildcard => match participants {
