@@ -126,7 +126,7 @@ async fn notify(app: &App, bouncer: &PushBouncer, due: DueNotification) -> ApiRe
         Step::Nothing(dropped) => {
             let is_outdated = !dropped.is_empty();
             let job = move |tx: &mut Tx<'_>| -> ApiResult<()> {
-                Ok(queue::phones_show(tx, &key, &RoaringBitmap::new(), &dropped)?)
+                queue::phones_show(tx, &key, &RoaringBitmap::new(), &dropped)
             };
             app.writer.run(job).await?;
             if is_outdated {

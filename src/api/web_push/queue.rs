@@ -3,12 +3,15 @@
 use crate::app::Options;
 use crate::domain::limits::{MAX_MESSAGES_OF_NOTIFICATION, MAX_PUSH_NOTIFICATIONS, MAX_SHOWN_ON_PHONES};
 use crate::domain::messages::notification_queue::Queue;
+use crate::domain::messages::read_state;
 use crate::domain::notifications::waiting;
 use crate::domain::realm::user_ids;
+use crate::error::ApiResult;
 use crate::store::{ExecuteCached, Tx, bitmap};
-use crate::types::{MessageId, UserId};
+use crate::types::{MessageId, RecipientId, UserId};
 use roaring::RoaringBitmap;
 use rusqlite::{Connection, OptionalExtension, Row};
+use std::collections::BTreeSet;
 
 /// The transports that the operator has turned on. Rows of the others wait, and are outdated after a day.
 #[derive(Clone, Copy, Debug)]
@@ -238,38 +241,66 @@ pub fn sent(
     )
 }
 
-/// Phones show `added` of a notification. They do not show `dropped`, and will not. What is left is sent next; a notification
-/// without messages is deleted.
+/// Phones show `added` of a notification. They do not show `dropped`, and will not. What is left is sent next, and what was read or
+/// deleted while the bouncer was asked is taken back next; a notification without messages is deleted.
 pub fn phones_show(
     tx: &Tx<'_>,
     key: &NotificationKey,
     added: &RoaringBitmap,
     dropped: &RoaringBitmap,
-) -> rusqlite::Result<()> {
+) -> ApiResult<()> {
     let (id, tag) = (key.subscription_id, &key.tag);
     let stored = tx
         .prepare_cached(
-            "SELECT message_ids, shown_ids FROM push_notification WHERE subscription_id = ?1 AND tag = ?2",
+            "SELECT message_ids, shown_ids, user_id FROM push_notification
+             CROSS JOIN push_subscription ON push_subscription.id = subscription_id
+             WHERE subscription_id = ?1 AND tag = ?2",
         )?
-        .query_row((id, tag), |row| Ok((read_set(row, 0)?, read_optional_set(row, 1)?)))
+        .query_row((id, tag), |row| Ok((read_set(row, 0)?, read_optional_set(row, 1)?, row.get(2)?)))
         .optional()?;
-    let Some((message_ids, shown_ids)) = stored else { return Ok(()) };
+    let Some((message_ids, shown_ids, user_id)) = stored else { return Ok(()) };
     let message_ids = message_ids - dropped;
     let mut shown_ids = (shown_ids | added) - dropped;
     if message_ids.is_empty() && shown_ids.is_empty() {
         let mut statement =
             tx.prepare_cached("DELETE FROM push_notification WHERE subscription_id = ?1 AND tag = ?2")?;
-        return statement.execute((id, tag)).map(|_| ());
+        statement.execute((id, tag))?;
+        return Ok(());
     }
-    let next_try = (!message_ids.is_subset(&shown_ids)).then_some(tx.now());
+    let has_more = !message_ids.is_subset(&shown_ids);
     let excess = shown_ids.len().saturating_sub(MAX_SHOWN_ON_PHONES);
     shown_ids.remove_smallest(excess);
+    let is_due = has_more || has_withdrawn(tx, user_id, &shown_ids)?;
+    let next_try = is_due.then_some(tx.now());
     let shown_ids = (!shown_ids.is_empty()).then(|| bitmap::to_blob(&shown_ids));
     tx.execute_cached(
         "UPDATE push_notification SET message_ids = ?3, shown_ids = ?4, failed_tries = 0, next_try = ?5
          WHERE subscription_id = ?1 AND tag = ?2",
         (id, tag, bitmap::to_blob(&message_ids), shown_ids, next_try),
-    )
+    )?;
+    Ok(())
+}
+
+/// True if a user has read one of these messages, or it was deleted.
+fn has_withdrawn(connection: &Connection, user_id: UserId, ids: &RoaringBitmap) -> ApiResult<bool> {
+    let ids: Vec<u32> = ids.iter().collect();
+    let found: Vec<(u32, RecipientId)> = connection
+        .prepare_cached(
+            "SELECT message.id, recipient_id FROM json_each(?1) CROSS JOIN message ON message.id = value",
+        )?
+        .query_map([serde_json::to_string(&ids)?], |row| Ok((row.get(0)?, row.get(1)?)))?
+        .collect::<rusqlite::Result<_>>()?;
+    if found.len() < ids.len() {
+        return Ok(true);
+    }
+    let conversations: BTreeSet<RecipientId> = found.iter().map(|(_, recipient_id)| *recipient_id).collect();
+    for conversation in conversations {
+        let read = read_state::load(connection, user_id, conversation)?;
+        if found.iter().any(|(id, recipient_id)| *recipient_id == conversation && read.contains(*id)) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// Records that a subscription does not fail any more.

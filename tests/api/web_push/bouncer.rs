@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use std::collections::VecDeque;
 use std::io::{BufReader, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Barrier, Mutex};
 use std::thread;
 use teamchat::app::{Options, Overrides, PushBouncer};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
@@ -35,6 +35,8 @@ pub enum Reply {
     Noise,
     /// A body that does not end.
     EndlessBody,
+    /// Success, once the test has come to the barrier as well.
+    Held(Arc<Barrier>),
 }
 
 /// A request to the bouncer.
@@ -150,12 +152,14 @@ fn serve(
         let next = replies.next.pop_front();
         next.or_else(|| replies.always.clone()).unwrap_or_else(|| Reply::Json(200, success(&endpoint)))
     };
+    let succeeded = success(&endpoint);
     let _no_test_waits = sender.send(Asked { endpoint, body });
     let stream = reader.get_mut();
     match reply {
-        Reply::Json(status, body) => {
-            let body = body.to_string();
-            write!(stream, "HTTP/1.1 {status} X\r\nContent-Length: {}\r\n\r\n{body}", body.len())?;
+        Reply::Json(status, body) => write_json(stream, status, &body)?,
+        Reply::Held(barrier) => {
+            barrier.wait();
+            write_json(stream, 200, &succeeded)?;
         }
         Reply::Status(status, head) => {
             write!(stream, "HTTP/1.1 {status} X\r\n{head}Content-Length: 0\r\n\r\n")?;
@@ -173,6 +177,11 @@ fn serve(
         }
     }
     stream.flush()
+}
+
+fn write_json(stream: &mut TcpStream, status: u16, body: &Value) -> std::io::Result<()> {
+    let body = body.to_string();
+    write!(stream, "HTTP/1.1 {status} X\r\nContent-Length: {}\r\n\r\n{body}", body.len())
 }
 
 /// The published answer to a request.

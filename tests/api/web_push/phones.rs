@@ -5,6 +5,7 @@ use super::service::{Browser, PushService};
 use crate::harness::{Client, START, TestServer};
 use hyper::Method;
 use serde_json::{Value, json};
+use std::sync::{Arc, Barrier};
 use teamchat::app::Options;
 use teamchat::domain::groups::system::SystemGroup;
 
@@ -261,6 +262,39 @@ async fn what_is_read_is_taken_back() {
     mark_read(&ada, &[four]).await;
     server.clock.advance(10);
     assert!(bouncer.all(&server).await.is_empty());
+    assert_eq!(server.count("push_notification").await, "0");
+}
+
+// conformance: push-21
+#[tokio::test]
+async fn what_is_read_while_the_bouncer_is_asked_is_taken_back() {
+    let (mut bouncer, server) = Bouncer::with_server().await;
+    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
+    phone(&mut bouncer, &ada, "google").await;
+    let barrier = Arc::new(Barrier::new(2));
+    let hold = |bouncer: &Bouncer| bouncer.reply([Reply::Held(Arc::clone(&barrier))]);
+    hold(&bouncer);
+    let read = bob.send_direct(&[&ada], "read").await;
+    assert_eq!(bouncer.next().await.endpoint, "notify");
+    mark_read(&ada, &[read]).await;
+    barrier.wait();
+    assert_eq!(passed_on(&bouncer.all(&server).await), [format!("remove {read}")]);
+    hold(&bouncer);
+    let deleted = bob.send_direct(&[&ada], "deleted").await;
+    assert_eq!(bouncer.next().await.endpoint, "notify");
+    bob.delete(&format!("/messages/{deleted}"), ()).await.ok();
+    barrier.wait();
+    assert_eq!(passed_on(&bouncer.all(&server).await), [format!("remove {deleted}")]);
+    // While another message of the conversation is taken back.
+    let one = bob.send_direct(&[&ada], "one").await;
+    let two = bob.send_direct(&[&ada], "two").await;
+    assert_eq!(passed_on(&bouncer.all(&server).await), ["one", "two"]);
+    hold(&bouncer);
+    mark_read(&ada, &[one]).await;
+    assert_eq!(passed_on(&[bouncer.next().await]), [format!("remove {one}")]);
+    mark_read(&ada, &[two]).await;
+    barrier.wait();
+    assert_eq!(passed_on(&bouncer.all(&server).await), [format!("remove {two}")]);
     assert_eq!(server.count("push_notification").await, "0");
 }
 
