@@ -282,7 +282,7 @@ describe("push notifications", { skip: IS_FIREFOX }, () => {
     await lose("DELETE");
     await eventually(async () => assert.equal((await ofServer(page)).subscription, null));
     await page.reload();
-    await eventually(async () => assert.notEqual((await ofServer(page)).subscription, null));
+    await eventually(async () => assert.deepEqual((await ofServer(page)).subscription, { endpoint: "https://push.example/browser", shows_content: false }));
     await go(page, "#settings/notifications");
     await clickText(page, "dialog button", "Turn off on this device");
     await untilText(page, "dialog button", "Turn on push notifications on this device");

@@ -30,26 +30,31 @@ const obstacles = () => ({
   denied: t("This browser blocks notifications of this page. You can allow them in its settings."),
 });
 
-/** Whether the user turned push notifications on in this browser is kept here. @param {App} app */
+/** The choice of the user for this browser is kept here, since the server forgets it with the session: `on`, or `private` without
+ * names and texts. @param {App} app */
 const keyOf = ({ store }) => `push/${store.selfId}`;
+
+/** @param {App} app */
+const isOn = (app) => kept(keyOf(app)) !== null;
 
 async function load() {
   state.value = await api.webPush();
 }
 
-/** Subscribes browser and session. @param {App} app @param {Record<string, any>} [params] */
-async function subscribe(app, params = {}) {
-  const { public_key } = await api.webPush();
+/** Subscribes browser and session. @param {App} app @param {boolean} [showsContent] By default as it was. */
+async function subscribe(app, showsContent) {
+  const { public_key, subscription } = await api.webPush();
   if (!public_key) return;
-  await api.subscribeWebPush({ ...(await subscribePush(public_key)), ...params });
-  keep(keyOf(app), "on");
+  const shows = showsContent ?? subscription?.shows_content ?? kept(keyOf(app)) !== "private";
+  await api.subscribeWebPush({ ...(await subscribePush(public_key)), shows_content: shows });
+  keep(keyOf(app), shows ? "on" : "private");
 }
 
 /** Repeats the subscription at the start of the page: browsers and servers may have lost it. Ends that of another account.
  * @param {App} app */
 export async function renewPush(app) {
   if (pushObstacle() || Notification.permission !== "granted") return;
-  if (kept(keyOf(app)) !== "on") return unsubscribePush();
+  if (!isOn(app)) return unsubscribePush();
   await subscribe(app);
   // Open settings may have asked the server before.
   await load();
@@ -86,7 +91,7 @@ function pushLines(app) {
     await session.attempt(work());
     await session.attempt(load());
   };
-  if (!now.subscription || kept(keyOf(app)) !== "on") {
+  if (!now.subscription || !isOn(app)) {
     const turnOn = async () => {
       if ((await askPermission()) !== "granted") return session.tell(t("This browser will show no notifications."));
       try {
@@ -102,7 +107,7 @@ function pushLines(app) {
     "div",
     null,
     h("p", null, t("This device receives push notifications, even while this page is closed.")),
-    checkbox(t("Show names and texts"), now.subscription.shows_content, (is) => void change(() => subscribe(app, { shows_content: is }))()),
+    checkbox(t("Show names and texts"), now.subscription.shows_content, (is) => void change(() => subscribe(app, is))()),
     h(
       "p",
       null,
