@@ -196,7 +196,8 @@ async fn deliver(app: &App, due: DueNotification) -> ApiResult<()> {
             }
             Outcome::Later(pause, _) => {
                 let next_try = tx.now() + pause.max(pause_after(failed_tries));
-                if next_try < deadline {
+                // Later notifications wait as long as the service asks, although this one is outdated then.
+                if next_try < deadline || pause > 0 {
                     queue::postpone(tx, &key, next_try)?;
                 } else {
                     queue::give_up(tx, &key, &attempted)?;

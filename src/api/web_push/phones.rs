@@ -168,7 +168,9 @@ async fn notify(app: &App, bouncer: &PushBouncer, due: DueNotification) -> ApiRe
             Err(Failure::Unavailable(pause, _)) => {
                 let next_try = tx.now() + pause.max(pause_after(failed_tries));
                 queue::mark_failing(tx, key.subscription_id)?;
-                if failed_tries < MAX_TRIES && deadline.is_none_or(|deadline| next_try < deadline) {
+                let is_in_time = deadline.is_none_or(|deadline| next_try < deadline);
+                // Later notifications wait as long as the bouncer asks, although this one is outdated then.
+                if failed_tries < MAX_TRIES && (is_in_time || pause > 0) {
                     queue::postpone(tx, &key, next_try)?;
                 } else {
                     queue::phones_show(tx, &key, &nothing, &given_up)?;

@@ -393,6 +393,15 @@ async fn a_bouncer_that_is_down_is_asked_again() {
     server.clock.advance(DAY);
     bouncer.always(None);
     assert!(bouncer.all(&server).await.is_empty());
+    // It is left alone for as long as it asks, and gets both messages then.
+    bouncer.reply([Reply::Status(429, "Retry-After: 86400\r\n")]);
+    bob.send_direct(&[&ada], "old").await;
+    assert_eq!(bouncer.endpoints(&server).await, ["notify"]);
+    server.clock.advance(10);
+    bob.send_direct(&[&ada], "new").await;
+    assert!(bouncer.all(&server).await.is_empty());
+    server.clock.advance(DAY - 10);
+    assert_eq!(passed_on(&bouncer.all(&server).await), ["old", "new"]);
     // Refusals are not repeated.
     bouncer.reply([refusal(
         "PUSH_NOTIFICATIONS_DISALLOWED",

@@ -171,6 +171,26 @@ async fn failures_are_retried_as_late_as_the_service_asks() {
     assert_eq!(server.count("push_subscription").await, "1");
 }
 
+/// The first message is too old then.
+// conformance: push-12
+#[tokio::test]
+async fn services_that_ask_to_wait_for_a_day_are_left_alone() {
+    let (mut service, server, ada, bob, browser) = PushService::with_reader().await;
+    service.reply([Reply::Status(429, "Retry-After: 86400\r\n")]);
+    bob.send_direct(&[&ada], "one").await;
+    assert_eq!(service.all(&server).await.len(), 1);
+    server.clock.advance(10);
+    bob.send_direct(&[&ada], "two").await;
+    assert!(service.all(&server).await.is_empty());
+    server.clock.advance(DAY - 11);
+    assert!(service.all(&server).await.is_empty());
+    server.clock.advance(1);
+    let pushed = service.all(&server).await;
+    assert_eq!(pushed.len(), 1);
+    assert_eq!((&browser.read(&pushed[0])["body"], pushed[0].headers["ttl"].as_str()), (&json!("two"), "10"));
+    assert_eq!(waiting(&server).await.len(), 0);
+}
+
 // conformance: push-12
 #[tokio::test]
 async fn a_service_that_refuses_is_not_asked_again() {
