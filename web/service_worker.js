@@ -155,7 +155,10 @@ async function renewSubscription({ newSubscription, oldSubscription }) {
   const options = oldSubscription?.options;
   const subscription = newSubscription ?? (options && (await self.registration.pushManager.subscribe(options)));
   const cookies = (await self.cookieStore?.getAll()) ?? [];
-  const token = cookies.find(({ name }) => name === "teamchat_csrf" || name === "__Host-teamchat_csrf");
+  // The host may have that of another session besides, as for the page.
+  const names = ["__Host-teamchat_csrf", "teamchat_csrf"];
+  if (location.protocol === "http:") names.reverse();
+  const [token] = names.flatMap((wanted) => cookies.filter(({ name }) => name === wanted));
   if (!subscription || !token) return;
   const { endpoint, keys } = subscription.toJSON();
   await fetch("/json/users/me/web_push", {

@@ -1,9 +1,9 @@
-/** Requests that are given up, and uploads of several tabs. No server, no browser. */
+/** The token of requests, requests that are given up, and uploads of several tabs. No server, no browser. */
 
 import assert from "node:assert/strict";
 import { getEventListeners } from "node:events";
 import { describe, it } from "node:test";
-import { sessionEnd } from "../../web/js/api/client.js";
+import { csrfToken, sessionEnd } from "../../web/js/api/client.js";
 import { register, registerEarly } from "../../web/js/api/endpoints.js";
 import { upload } from "../../web/js/api/upload.js";
 import { createUploads } from "../../web/js/store/uploads.js";
@@ -18,6 +18,23 @@ const inPage = async (parts, run) => {
     Object.assign(globalThis, before);
   }
 };
+
+describe("the token of requests", () => {
+  it("is that of the page, although the host has that of another session", async () => {
+    const [plain, secure] = ["teamchat_csrf=plain", "__Host-teamchat_csrf=secure"];
+    for (const [protocol, cookies, expected] of [
+      ["https:", [plain, secure], "secure"],
+      ["https:", [secure, plain], "secure"],
+      ["http:", [secure, plain], "plain"],
+      ["http:", [plain, secure], "plain"],
+      ["https:", ["other=one", plain], "plain"],
+      ["https:", ["other=one"], ""],
+    ]) {
+      const parts = { document: { cookie: cookies.join("; ") }, location: { protocol } };
+      await inPage(parts, () => assert.equal(csrfToken(), expected));
+    }
+  });
+});
 
 describe("a registration that was asked for early", () => {
   it("is given up as another one is", async () => {

@@ -94,13 +94,14 @@ export function endOwnSession(path) {
   return reply;
 }
 
-/** The token against forged requests, which belongs to the session. */
+/** The token against forged requests, which belongs to the session. The browser may have that of another session besides, from before
+ * the server had TLS, or of another server on the same host. */
 export function csrfToken() {
-  for (const cookie of document.cookie.split("; ")) {
-    const [name, value] = cookie.split("=");
-    if (name === "teamchat_csrf" || name === "__Host-teamchat_csrf") return value;
-  }
-  return "";
+  const names = ["__Host-teamchat_csrf=", "teamchat_csrf="];
+  if (globalThis.location?.protocol === "http:") names.reverse();
+  const cookies = document.cookie.split("; ");
+  const found = names.map((name) => cookies.find((cookie) => cookie.startsWith(name))?.slice(name.length));
+  return found.find((token) => token !== undefined) ?? "";
 }
 
 /** Encodes parameters for the API: strings as they are, everything else as JSON.
