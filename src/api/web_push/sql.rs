@@ -87,6 +87,17 @@ pub fn put(tx: &Tx<'_>, user_id: UserId, session_id: i64, subscription: &Subscri
         "DELETE FROM push_subscription WHERE endpoint = ?1 AND session_id <> ?2",
         (endpoint, session_id),
     )?;
+    // The failures of a former address, and its wish to wait, are not those of a new one.
+    let freed = tx
+        .prepare_cached(
+            "UPDATE push_notification SET failed_tries = 0, next_try = ?3
+             WHERE next_try IS NOT NULL AND subscription_id IN (
+                 SELECT id FROM push_subscription WHERE session_id = ?1 AND endpoint <> ?2)",
+        )?
+        .execute((session_id, endpoint, tx.now()))?;
+    if freed > 0 {
+        tx.wake_tasks_after_commit();
+    }
     tx.execute_cached(
         "INSERT INTO push_subscription (user_id, session_id, endpoint, public_key, auth_secret, shows_content, origin)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)

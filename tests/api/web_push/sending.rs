@@ -193,6 +193,26 @@ async fn services_that_ask_to_wait_for_a_day_are_left_alone() {
 
 // conformance: push-12
 #[tokio::test]
+async fn a_new_address_does_not_wait_as_long_as_the_former_one() {
+    let (mut service, server, ada, bob, browser) = PushService::with_reader().await;
+    service.reply([Reply::Status(503, "Retry-After: 3600\r\n")]);
+    bob.send_direct(&[&ada], "hello").await;
+    assert_eq!(service.all(&server).await.len(), 1);
+    // The page repeats its subscription at each start.
+    let mut subscription = browser.subscription(&service);
+    browser.client.post("/users/me/web_push", subscription.clone()).await.ok();
+    assert!(service.all(&server).await.is_empty());
+    let endpoint = subscription["endpoint"].as_str().unwrap().replace("/push/", "/changed/");
+    subscription["endpoint"] = json!(endpoint);
+    browser.client.post("/users/me/web_push", subscription).await.ok();
+    let pushed = service.all(&server).await;
+    assert_eq!(pushed.len(), 1);
+    assert!(endpoint.ends_with(&pushed[0].path), "{}", pushed[0].path);
+    assert_eq!(waiting(&server).await.len(), 0);
+}
+
+// conformance: push-12
+#[tokio::test]
 async fn a_service_that_refuses_is_not_asked_again() {
     let (mut service, server, ada, bob, browser) = PushService::with_reader().await;
     for (status, head) in [(400, ""), (401, ""), (403, ""), (301, "Location: https://127.0.0.1:1/\r\n")] {
