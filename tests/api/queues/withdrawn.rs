@@ -2,7 +2,6 @@
 
 use crate::harness::{Client, Queue, TestServer, crash_between_jobs};
 use serde_json::{Value, json};
-use std::time::Duration;
 use teamchat::commands::{Command, Place, Purge, Purged};
 use teamchat::domain::purge::Kind;
 use teamchat::store::StoreError;
@@ -103,8 +102,6 @@ async fn many_long_events_are_withdrawn_in_several_jobs() {
     );
     assert_eq!(server.column(&left).await, ["10 1"]);
     let writer = &server.app().writer;
-    // The job deletes both messages.
-    writer.background().set_limit(Duration::from_secs(60));
     let before = writer.metrics().jobs.get();
     let deleted = owner.post(&format!("/streams/{garden}/delete_topic"), json!({"topic_name": "soup"})).await;
     assert_eq!(deleted.ok()["complete"], true);
