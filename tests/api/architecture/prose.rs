@@ -183,8 +183,11 @@ fn texts_of_clients_and_of_the_interface_are_plain() {
 #[test]
 fn messages_of_the_program_are_plain() {
     let words = Regex::new(WORDS).unwrap();
+    // Only files that may have one of the words are parsed, since that takes long. In the source, line breaks are escaped.
+    let escaped = WORDS.replace(r"\b", "").replace(r"\s+", r"[\s\\n]+");
+    let escaped = Regex::new(&escaped).unwrap();
     let mut found = Vec::new();
-    for file in files().into_iter().filter(|file| !file.is_test()) {
+    for file in files().into_iter().filter(|file| !file.is_test() && escaped.is_match(&file.text)) {
         // Names have no spaces.
         for text in file.literals().into_iter().filter(|text| text.contains(' ')) {
             found.extend(
