@@ -38,7 +38,7 @@ pub use ports::ReservedPort;
 pub use queue::{Queue, kind};
 pub use received::Received;
 pub use rng::Rng;
-pub use sync::Registered;
+pub use sync::{Fetched, Registered};
 
 use rusqlite::config::DbConfig;
 use rusqlite::types::Value;

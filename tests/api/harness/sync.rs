@@ -48,6 +48,12 @@ pub struct Registered {
     client: Client,
     parameters: Value,
     queue: super::Queue,
+    fetched: Fetched,
+}
+
+/// The messages and files that a client has fetched beside its state.
+#[derive(Clone)]
+pub struct Fetched {
     messages: Vec<Value>,
     attachments: Value,
 }
@@ -104,15 +110,28 @@ impl Registered {
     async fn with(client: &Client, parameters: Value) -> Self {
         let queue = client.register(&parameters).await;
         let messages = messages_of(client, &parameters).await;
-        let attachments = attachments_of(client).await;
-        Self { client: client.clone(), parameters, queue, messages, attachments }
+        let fetched = Fetched { messages, attachments: attachments_of(client).await };
+        Self { client: client.clone(), parameters, queue, fetched }
+    }
+
+    /// The registrations of clients at another server on the same file, where they would fetch the same.
+    pub async fn of_each_again(clients: &[&Client], fetched: &[Fetched]) -> Vec<Self> {
+        let (mut fetched, mut all) = (fetched.iter().cloned(), Vec::new());
+        for client in clients {
+            for parameters in registrations() {
+                let queue = client.register(&parameters).await;
+                let fetched = fetched.next().expect("as many as registrations");
+                all.push(Self { client: Client::clone(client), parameters, queue, fetched });
+            }
+        }
+        all
     }
 
     /// A client that knows what was registered and fetched.
     fn model(&self) -> Model {
-        let messages = Some(self.messages.clone());
-        let mut model = Model::new(self.client.user_id, &self.parameters, &self.queue.state, messages);
-        model.has_uploaded(self.attachments.clone());
+        let Fetched { messages, attachments } = self.fetched.clone();
+        let mut model = Model::new(self.client.user_id, &self.parameters, &self.queue.state, Some(messages));
+        model.has_uploaded(attachments);
         model
     }
 
@@ -122,8 +141,14 @@ impl Registered {
     }
 
     /// Ends the comparison, because the queue or its user was deleted.
-    pub fn ignore(mut self) {
+    pub fn ignore(self) {
+        self.into_fetched();
+    }
+
+    /// Ends the comparison, and returns what was fetched.
+    pub fn into_fetched(mut self) -> Fetched {
         self.queue.ignore();
+        self.fetched
     }
 
     /// Compares the state updated by the events of the queue with a new registration.

@@ -12,7 +12,7 @@ mod rules;
 mod settings;
 
 use crate::harness::generated::assert_generated;
-use crate::harness::{Answer, Client, budget};
+use crate::harness::{Answer, Client, Fetched, Registered, TestServer, budget};
 use actions::{Action, Scope};
 use futures_util::StreamExt;
 use organization::{Case, Organization, session_secret};
@@ -435,6 +435,10 @@ async fn events_of_all_operations_reproduce_state_4() {
 
 async fn compare_events_and_state(part: usize) {
     let organization = Organization::make().await;
+    let server = organization.server().await;
+    let registered = Registered::of_each(&watching(&organization, &server).each_ref()).await;
+    let fetched: Vec<Fetched> = registered.into_iter().map(Registered::into_fetched).collect();
+    drop(server);
     let router = Router::new(teamchat::api::routes()).unwrap();
     let chosen = by_route(&organization, &router)
         .into_iter()
@@ -445,7 +449,7 @@ async fn compare_events_and_state(part: usize) {
         .map(async |(route, actions)| {
             let mut is_done = false;
             for action in actions {
-                is_done |= do_once(&organization, action).await;
+                is_done |= do_once(&organization, action, &fetched).await;
             }
             (!is_done).then_some(route)
         })
@@ -456,9 +460,22 @@ async fn compare_events_and_state(part: usize) {
     assert!(never_done.is_empty(), "operations that nobody could do: {never_done:?}");
 }
 
-/// Performs an action as the first permitted user, watched by users of every kind. Returns false if no user is
-/// permitted.
-async fn do_once(organization: &Organization, action: &Action) -> bool {
+/// Those who watch the operations at a server: users of several kinds.
+fn watching(organization: &Organization, server: &TestServer) -> [Client; 4] {
+    let watching = [
+        (Who::Administrator, Relation::Never),
+        (Who::NewMember, Relation::In),
+        (Who::Moderator, Relation::Never),
+        (Who::Guest, Relation::In),
+    ];
+    watching.map(|(who, relation)| {
+        let situation = Situation { who, relation, kind: ChannelKind::Public, change: None };
+        organization.caller(server, &situation)
+    })
+}
+
+/// Performs an action as the first permitted user, watched by users who have fetched this. Returns false if no user is permitted.
+async fn do_once(organization: &Organization, action: &Action, fetched: &[Fetched]) -> bool {
     let callers = [Who::Owner, Who::FullMember, Who::Maker, Who::Bot].into_iter().flat_map(|who| {
         let kinds = [ChannelKind::Public, ChannelKind::PrivateShared, ChannelKind::Archived];
         kinds.into_iter().flat_map(move |kind| {
@@ -468,18 +485,13 @@ async fn do_once(organization: &Organization, action: &Action) -> bool {
     let may = |situation: &Situation| judge(action.rule, action.is_for_webhooks, situation).is_ok();
     let Some(situation) = callers.into_iter().find(may) else { return false };
     let server = organization.server().await;
-    let watching = [
-        (Who::Administrator, Relation::Never),
-        (Who::NewMember, Relation::In),
-        (Who::Moderator, Relation::Never),
-        (Who::Guest, Relation::In),
-    ];
-    let watching = watching
-        .map(|(who, relation)| organization.caller(&server, &Situation { who, relation, ..situation }));
-    let watching: Vec<&Client> = watching.iter().collect();
+    let registered = Registered::of_each_again(&watching(organization, &server).each_ref(), fetched).await;
     let caller = organization.caller(&server, &situation);
     let request = (action.request)(&Case { organization, situation });
-    let answer = server.check_state_sync(&watching, async || request.send(&caller).await).await;
+    let answer = request.send(&caller).await;
+    for one in registered {
+        one.check().await;
+    }
     assert_eq!(answer.status, 200, "{}: {answer}", action.name);
     true
 }
