@@ -460,7 +460,7 @@ async fn compare_events_and_state(part: usize) {
     assert!(never_done.is_empty(), "operations that nobody could do: {never_done:?}");
 }
 
-/// Those who watch the operations at a server: users of several kinds.
+/// Users of several kinds, who watch the operations at a server.
 fn watching(organization: &Organization, server: &TestServer) -> [Client; 4] {
     let watching = [
         (Who::Administrator, Relation::Never),
