@@ -496,9 +496,26 @@ pub struct Mail {
     pub next_attempt: AtomicI64,
     /// Emails that were sent and may still be in the queue.
     sent_ids: Mutex<HashSet<i64>>,
+    /// Emails at which the mail server failed since it took one.
+    failed_ids: Mutex<HashSet<i64>>,
 }
 
 impl Mail {
+    /// Emails at which the mail server failed, which are tried after all others.
+    pub fn failed_ids(&self) -> Vec<i64> {
+        self.failed_ids.lock().iter().copied().collect()
+    }
+
+    /// Notes that the mail server failed at an email.
+    pub fn mark_failed(&self, id: i64) {
+        self.failed_ids.lock().insert(id);
+    }
+
+    /// Forgets at which emails the mail server failed: it took another one, or all of them were tried.
+    pub fn forget_failed(&self) {
+        self.failed_ids.lock().clear();
+    }
+
     /// True if an email in the queue was sent.
     pub fn has_sent(&self, id: i64) -> bool {
         self.sent_ids.lock().contains(&id)

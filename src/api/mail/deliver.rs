@@ -62,9 +62,14 @@ async fn deliver_all(app: &App, options: &MailOptions, open: &mut Option<Connect
         if app.writer.background().is_stopping() || now < app.mail.next_attempt.load(Ordering::Relaxed) {
             return Ok(());
         }
-        let Some(due) = app.readers.read(|snapshot| outbox::next_due(snapshot, now)).await? else {
+        // The mail server may fail at one email only, which must not keep all others waiting.
+        let failed = app.mail.failed_ids();
+        let Some(due) = app.readers.read(|snapshot| outbox::next_due(snapshot, now, &failed)).await? else {
             return Ok(());
         };
+        if failed.contains(&due.id) {
+            app.mail.forget_failed();
+        }
         if due.expires <= now || app.mail.has_sent(due.id) {
             finish(app, &due, (!app.mail.has_sent(due.id)).then_some(&app.mail.deliveries.expired)).await?;
             continue;
@@ -156,7 +161,9 @@ async fn refused(app: &App, due: &DueLetter, refusal: Refusal) -> ApiResult<()> 
         let failures = app.mail.failures_in_a_row.fetch_add(1, Ordering::Relaxed);
         let next_attempt = now + scheduler::pause_after(&SERVER_PAUSES, failures);
         app.mail.next_attempt.store(next_attempt, Ordering::Relaxed);
-        next_attempt
+        app.mail.mark_failed(due.id);
+        // The pauses of the mail server begin again when it takes another email.
+        next_attempt.max(now + scheduler::pause_after(&SERVER_PAUSES, due.attempts.unsigned_abs()))
     } else {
         now + scheduler::pause_after(&LETTER_PAUSES, due.attempts.unsigned_abs())
     };
@@ -174,6 +181,7 @@ async fn refused(app: &App, due: &DueLetter, refusal: Refusal) -> ApiResult<()> 
 async fn succeeded(app: &App) -> ApiResult<()> {
     app.mail.failures_in_a_row.store(0, Ordering::Relaxed);
     app.mail.next_attempt.store(0, Ordering::Relaxed);
+    app.mail.forget_failed();
     if app.readers.read(|snapshot| operation::is_mail_failing(snapshot)).await? {
         app.writer.run(operation::mail_succeeded).await?;
     }

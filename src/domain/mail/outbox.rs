@@ -97,17 +97,27 @@ pub fn clear_some(tx: &Tx<'_>) -> rusqlite::Result<bool> {
     Ok(removed > 0)
 }
 
-/// The next email that is due at a time: the oldest one of the highest priority. `None` if there is none. Its row may belong to an
-/// account that is not active: then it is useless, like one that has expired.
-pub fn next_due(connection: &Connection, now: i64) -> ApiResult<Option<DueLetter>> {
+/// The next email that is due at a time: the oldest one of the highest priority, but those with the ids `last` after all others. `None`
+/// if there is none. Its row may belong to an account that is not active: then it is useless, like one that has expired.
+pub fn next_due(connection: &Connection, now: i64, last: &[i64]) -> ApiResult<Option<DueLetter>> {
+    match next_due_except(connection, now, last)? {
+        None if !last.is_empty() => next_due_except(connection, now, &[]),
+        found => Ok(found),
+    }
+}
+
+fn next_due_except(connection: &Connection, now: i64, except: &[i64]) -> ApiResult<Option<DueLetter>> {
+    let except = serde_json::to_string(except)?;
     let mut statement = connection.prepare_cached(
         "SELECT id, kind, letter, expires, attempts,
              user_id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM user WHERE user.user_id = outgoing_mail.user_id AND is_active),
              user_id, basis
-         FROM outgoing_mail WHERE priority = ?1 AND next_try <= ?2 ORDER BY next_try, id LIMIT 1",
+         FROM outgoing_mail
+         WHERE priority = ?1 AND next_try <= ?2 AND id NOT IN (SELECT value FROM json_each(?3))
+         ORDER BY next_try, id LIMIT 1",
     )?;
     for priority in Priority::ALL {
-        let found = statement.query_row((priority as i64, now), |row| {
+        let found = statement.query_row((priority as i64, now, &except), |row| {
             let is_useless: bool = row.get(5)?;
             let expires: i64 = row.get(3)?;
             let (user_id, basis): (Option<UserId>, Option<String>) = (row.get(6)?, row.get(7)?);

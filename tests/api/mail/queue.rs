@@ -90,6 +90,29 @@ async fn pauses_between_attempts_grow_and_begin_again_after_a_success() {
 }
 
 #[tokio::test]
+async fn a_letter_at_which_the_mail_server_fails_holds_up_no_other() {
+    let (server, mut sink) = start().await;
+    let owner = server.owner().await;
+    let failure = Reply::Refuse("RCPT", "421 4.3.2 try later");
+    sink.reply(&[failure, Reply::Take, failure]);
+    super::submit(&server, "/accounts/find/", json!({"emails": "slow@example.com"})).await;
+    settle(&server).await;
+    owner.post("/invites", invitation("a@example.com")).await.ok();
+    // The pauses for the first one grow, though others are taken.
+    let steps: [(i64, &[&str]); 4] =
+        [(5, &["a@example.com"]), (5, &["b@example.com"]), (9, &[]), (1, &["slow@example.com"])];
+    for (pause, expected) in steps {
+        if expected == ["b@example.com"] {
+            owner.post("/invites", invitation("b@example.com")).await.ok();
+        }
+        server.clock.advance(pause);
+        settle(&server).await;
+        let to: Vec<String> = sink.rest().into_iter().map(|letter| letter.to).collect();
+        assert_eq!(to, expected);
+    }
+}
+
+#[tokio::test]
 async fn letters_wait_for_a_mail_server_that_refuses_the_sender_with_the_recipient() {
     let (server, mut sink) = start().await;
     let owner = server.owner().await;

@@ -17,6 +17,8 @@ pub const URL: &str = "http://chat.example.com";
 /// An action of the mail server on the next email.
 #[derive(Clone, Copy, Debug)]
 pub enum Reply {
+    /// Takes the email.
+    Take,
     /// Refuses a command with this line. The command is `MAIL`, `RCPT`, `DATA`, or `.` for the content.
     Refuse(&'static str, &'static str),
     /// Takes the email, and closes the connection without an answer.
