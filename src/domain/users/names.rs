@@ -12,6 +12,9 @@ use url::Host;
 /// The maximum length of a name, in characters.
 const MAX_NAME_LENGTH: usize = 100;
 
+/// The maximum length of an address before the `@`, in bytes (RFC 5321, section 4.5.3.1.1).
+const MAX_LOCAL_LENGTH: usize = 64;
+
 /// The maximum length of a label of a domain, in bytes.
 const MAX_LABEL_LENGTH: usize = 63;
 
@@ -71,10 +74,16 @@ pub fn is_reserved(name: &str) -> bool {
 }
 
 /// True if a text can be the email of a new account: as on the published server, with a local part in ASCII and a valid
-/// host name as domain. Without backticks, because notices show emails as code.
+/// host name as domain. Without backticks, because notices show emails as code. Mail can be sent to it: dots are between other
+/// characters, and the local part is not too long.
 pub fn is_new_email(text: &str) -> bool {
     let Some((local, domain)) = text.rsplit_once('@') else { return false };
-    is_email(text) && local.is_ascii() && !local.contains('`') && is_host_name(domain)
+    is_email(text)
+        && local.is_ascii()
+        && local.len() <= MAX_LOCAL_LENGTH
+        && local.split('.').all(|word| !word.is_empty())
+        && !local.contains('`')
+        && is_host_name(domain)
 }
 
 /// True if the labels of a domain are letters, digits and hyphens, in ASCII or as other alphabets are encoded in it.
@@ -110,6 +119,7 @@ pub fn is_email(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::smtp::is_address;
     use regex::Regex;
 
     #[test]
@@ -182,8 +192,9 @@ mod tests {
             "a.b+c'd/e_f@x-1.example",
             "ada@127.0.0.1",
             &format!("ada@{long}.example"),
+            &format!("{long}x@x.example"),
         ] {
-            assert!(is_new_email(good), "{good}");
+            assert!(is_new_email(good) && is_address(good), "{good}");
         }
         for bad in [
             "оlga@example.com",
@@ -203,6 +214,10 @@ mod tests {
             "a@x.example!",
             "a@*x*.example",
             &format!("ada@x{long}.example"),
+            &format!("{long}xx@x.example"),
+            ".a@x.example",
+            "a.@x.example",
+            "a..b@x.example",
         ] {
             assert!(!is_new_email(bad), "{bad}");
         }
