@@ -104,6 +104,7 @@ pub fn create_reset_by_mail(tx: &Tx<'_>, user: &UserRow) -> ApiResult<(String, i
 fn insert_reset(tx: &Tx<'_>, user_id: UserId, created_by: UserId) -> ApiResult<(String, i64)> {
     let key = random_key();
     let expires = tx.now() + RESET_VALIDITY;
+    letters::withdraw_password_reset(tx, user_id)?;
     tx.execute_cached(
         "INSERT OR REPLACE INTO password_reset (user_id, digest, created_by, expires)
          VALUES (?1, ?2, ?3, ?4)",
@@ -186,5 +187,6 @@ pub fn end_unproven(tx: &Tx<'_>, user_id: UserId) -> ApiResult<()> {
 /// Ends the link that sets a user's password, and the links that the user made for others, as required by every change of the
 /// password, role or activity: a link of another time may be in wrong hands.
 pub fn delete_resets(tx: &Tx<'_>, user_id: UserId) -> rusqlite::Result<()> {
+    letters::withdraw_password_reset(tx, user_id)?;
     tx.execute_cached("DELETE FROM password_reset WHERE user_id = ?1 OR created_by = ?1", [user_id])
 }

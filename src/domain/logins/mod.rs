@@ -103,6 +103,7 @@ pub fn end_requested(tx: &Tx<'_>, user_id: UserId) -> ApiResult<()> {
 
 fn end_requested_links(tx: &Tx<'_>, user_id: UserId) -> ApiResult<()> {
     mail::confirmation::delete_of_user(tx, user_id)?;
+    mail::letters::withdraw_password_reset(tx, user_id)?;
     tx.execute_cached("DELETE FROM password_reset WHERE created_by = ?1", [user_id])?;
     Ok(())
 }

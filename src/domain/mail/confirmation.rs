@@ -31,7 +31,13 @@ pub fn find(connection: &Connection, key: &str, now: i64) -> ApiResult<Option<(U
     Ok(valid.map(|(user_id, email, _)| (user_id, email)))
 }
 
-/// Ends the link of a user.
+/// The name of the email with the link of a user, for [`super::withdraw`].
+pub fn about(user_id: UserId) -> String {
+    format!("confirm_email:{user_id}")
+}
+
+/// Ends the link of a user, and drops the email with it if it waits.
 pub fn delete_of_user(tx: &Tx<'_>, user_id: UserId) -> rusqlite::Result<()> {
+    super::withdraw(tx, &about(user_id))?;
     tx.execute_cached("DELETE FROM confirmation WHERE user_id = ?1", [user_id])
 }

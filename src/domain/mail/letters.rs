@@ -4,7 +4,7 @@
 //! language of the page.
 
 use crate::domain::mail::letter::{Body, Kind, Letter};
-use crate::domain::mail::{Setup, queue, setup};
+use crate::domain::mail::{Setup, confirmation, queue, setup};
 use crate::domain::realm::user_ids;
 use crate::domain::rows::user::UserRow;
 use crate::domain::user_settings::{ENABLE_LOGIN_EMAILS, language_of};
@@ -129,9 +129,17 @@ pub fn password_reset(
         .paragraph(language.t("The link works once and expires after a day."))
         .small(&note);
     let letter = Letter::to_user(kind, user, language, subject, body);
-    let about = format!("password:{}", user.user_id);
-    super::withdraw(tx, &about)?;
-    queue(tx, letter.from_name(security_of(language, &organization)).about(about).expires(expires))
+    let letter = letter.about(about_password(user.user_id));
+    queue(tx, letter.from_name(security_of(language, &organization)).expires(expires))
+}
+
+fn about_password(user_id: UserId) -> String {
+    format!("password:{user_id}")
+}
+
+/// Drops the email with the link that sets the password of a user, if it waits: the link has ended.
+pub fn withdraw_password_reset(tx: &Tx<'_>, user_id: UserId) -> rusqlite::Result<()> {
+    super::withdraw(tx, &about_password(user_id))
 }
 
 fn reset_subject(language: Language, organization: &str) -> String {
@@ -210,10 +218,8 @@ pub fn confirm_email(
         .small(language.t("If you did not request this, do not confirm it, and inform an administrator."));
     let subject = fill(language.t("Verify your new email address for {host}"), &[("host", &setup.host())]);
     let letter = Letter::to_address(Kind::ConfirmEmail, new_email, language, subject, body);
-    let about = format!("confirm_email:{}", user.user_id);
-    super::withdraw(tx, &about)?;
     let letter = letter.named(&user.full_name).from_name(security_of(language, &organization));
-    queue(tx, letter.about(about).expires(expires))
+    queue(tx, letter.about(confirmation::about(user.user_id)).expires(expires))
 }
 
 /// Informs a person at their former address that it was changed.

@@ -10,6 +10,7 @@ use std::time::Duration;
 use teamchat::app::{Options, Overrides};
 use teamchat::commands::{self, Command};
 use teamchat::domain::mail::Kind;
+use teamchat::types::Role;
 
 async fn waiting(server: &TestServer) -> Vec<String> {
     server
@@ -327,6 +328,38 @@ async fn letters_that_have_become_useless_are_not_sent() {
     settle(&server).await;
     assert!(sink.rest().is_empty(), "the account is deactivated");
     assert_eq!(server.column("SELECT count(*) FROM outgoing_mail").await, ["0"]);
+}
+
+#[tokio::test]
+async fn letters_whose_links_have_ended_are_not_sent() {
+    let (server, mut sink) = start().await;
+    let owner = server.owner().await;
+    let ada = server.user("ada", Role::Member, None, Some("a password")).await;
+    let of_ada = format!("/users/{}", ada.user_id);
+    // All of them wait, because the mail server refuses the first one.
+    sink.reply(&[Reply::Refuse("MAIL", "421 closing")]);
+    owner.post("/invites", invitation("a@example.com")).await.ok();
+    settle(&server).await;
+    let links = async || {
+        server.column("SELECT kind FROM outgoing_mail WHERE kind IN ('confirm_email', 'password_reset') ORDER BY kind").await
+    };
+    let ask = async |password: &str| {
+        ada.patch("/settings", json!({"email": "new@example.com", "old_password": password})).await.ok();
+        super::submit(&server, "/accounts/password/reset/", json!({"email": "ada@example.com"})).await;
+        assert_eq!(links().await, ["confirm_email", "password_reset"]);
+    };
+    ask("a password").await;
+    ada.patch("/settings", json!({"old_password": "a password", "new_password": "another one"})).await.ok();
+    assert_eq!(links().await, [""; 0], "Ada has set a password");
+    ask("another one").await;
+    owner.post(&format!("{of_ada}/password_reset"), ()).await.ok();
+    assert_eq!(links().await, ["confirm_email"], "an administrator has made another link");
+    owner.patch(&of_ada, json!({"new_email": "right@example.com"})).await.ok();
+    assert_eq!(links().await, [""; 0], "an administrator has set the address");
+    server.clock.advance(5);
+    settle(&server).await;
+    let to: Vec<String> = sink.rest().into_iter().map(|letter| letter.to).collect();
+    assert_eq!(to, ["a@example.com"]);
 }
 
 #[test]
