@@ -8,7 +8,7 @@ use crate::domain::realm::DUMMY_DOMAIN;
 use crate::domain::rows::user::UserRow;
 use crate::domain::users::events::{UserChange, UserUpdated, split_by_visibility};
 use crate::domain::users::names;
-use crate::domain::{access, mail, rows, users};
+use crate::domain::{access, rows, users};
 use crate::error::{ApiError, ApiResult};
 use crate::events::Audience;
 use crate::store::{ExecuteCached, Tx};
@@ -117,11 +117,11 @@ pub fn change(tx: &mut Tx<'_>, user: &UserRow, new_email: &str) -> ApiResult<()>
 /// Ends what came or goes to the former address of a user: links that set the password, the link that would change the address again,
 /// addresses at which mails are answered in the user's name, and emails with such links or with messages that wait.
 fn end_rights_of_address(tx: &Tx<'_>, user_id: UserId) -> ApiResult<()> {
-    mail::confirmation::delete_of_user(tx, user_id)?;
-    mail::letters::withdraw_password_reset(tx, user_id)?;
     for statement in [
         "DELETE FROM password_reset WHERE user_id = ?1 AND created_by = ?1",
+        "DELETE FROM confirmation WHERE user_id = ?1",
         "DELETE FROM reply_email WHERE user_id = ?1",
+        "DELETE FROM outgoing_mail WHERE about IN ('password:' || ?1, 'confirm_email:' || ?1)",
         "DELETE FROM outgoing_mail WHERE user_id = ?1 AND kind IN ('missed_messages', 'digest')",
     ] {
         tx.execute_cached(statement, [user_id])?;
