@@ -494,6 +494,8 @@ pub struct Mail {
     pub failures_in_a_row: AtomicU64,
     /// The time before which the mail server is left alone, in UNIX seconds.
     pub next_attempt: AtomicI64,
+    /// The last time at which emails that are due were looked for, in UNIX seconds; 0 if they were not yet.
+    pub last_run: AtomicI64,
     /// Emails that were sent and may still be in the queue.
     sent_ids: Mutex<HashSet<i64>>,
     /// Emails at which the mail server failed since it took one.

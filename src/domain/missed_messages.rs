@@ -23,15 +23,23 @@ pub struct Batch {
 /// Adds a message to the batch of a person that is not due yet, or begins one. Beyond [`MAX_MISSED_MESSAGES`] the oldest message
 /// of the batch is dropped.
 pub fn add(tx: &mut Tx<'_>, user_id: UserId, message_id: MessageId) -> ApiResult<()> {
-    let open: Option<i64> = tx
-        .prepare_cached("SELECT id FROM missed_batch WHERE user_id = ?1 AND due > ?2 ORDER BY due LIMIT 1")?
-        .query_row((user_id, tx.now()), |row| row.get(0))
+    let open: Option<(i64, i64)> = tx
+        .prepare_cached(
+            "SELECT id, due FROM missed_batch WHERE user_id = ?1 AND due > ?2 ORDER BY due LIMIT 1",
+        )?
+        .query_row((user_id, tx.now()), |row| row.try_into())
         .optional()?;
+    let latest = tx.now() + EMAIL_NOTIFICATIONS_BATCHING_PERIOD_SECONDS.get(tx, user_id)?;
     let batch_id = match open {
-        Some(batch_id) => batch_id,
+        Some((batch_id, due)) if due <= latest => batch_id,
+        // It began while the clock was ahead.
+        Some((batch_id, _)) => {
+            tx.execute_cached("UPDATE missed_batch SET due = ?2 WHERE id = ?1", (batch_id, latest))?;
+            tx.wake_tasks_after_commit();
+            batch_id
+        }
         None => {
-            let due = tx.now() + EMAIL_NOTIFICATIONS_BATCHING_PERIOD_SECONDS.get(tx, user_id)?;
-            tx.execute_cached("INSERT INTO missed_batch (user_id, due) VALUES (?1, ?2)", (user_id, due))?;
+            tx.execute_cached("INSERT INTO missed_batch (user_id, due) VALUES (?1, ?2)", (user_id, latest))?;
             tx.wake_tasks_after_commit();
             tx.last_insert_rowid()
         }

@@ -2,6 +2,8 @@
 //! and an operator may set it wrong. Work that waits for a duration continues unaffected.
 
 use crate::harness::{Queue, START, TestServer};
+use crate::mail::mailbox::Mailbox;
+use crate::mail::sink::{MailSink, Reply};
 use crate::uploads::upload;
 use hyper::Method;
 use serde_json::json;
@@ -171,4 +173,38 @@ async fn events_keep_their_order() {
     let found = ada.get("/messages", everything).await.ok();
     let found = found["messages"].as_array().unwrap().iter().map(|message| message["id"].as_i64().unwrap());
     assert_eq!((&received, &found.collect()), (&sent, &sent));
+}
+
+#[tokio::test]
+async fn clock_jumps_do_not_delay_retries_of_mail() {
+    for jump in JUMPS {
+        let mut sink = MailSink::start();
+        let server = TestServer::start_with(sink.options()).await;
+        let owner = server.owner().await;
+        sink.reply(&[Reply::Refuse("RCPT", "451 4.7.1 greylisted"), Reply::Refuse("MAIL", "421 closing")]);
+        let invitation = json!({"invitee_emails": "a@example.com, b@example.com", "stream_ids": []});
+        owner.post("/invites", invitation).await.ok();
+        scheduler::settle(server.app()).await;
+        assert!(sink.rest().is_empty());
+        server.clock.set_wall(START + jump);
+        scheduler::settle(server.app()).await;
+        let mut to: Vec<String> = sink.rest().into_iter().map(|letter| letter.to).collect();
+        to.sort_unstable();
+        assert_eq!(to, ["a@example.com", "b@example.com"]);
+    }
+}
+
+#[tokio::test]
+async fn clock_jumps_do_not_delay_mail_about_later_messages() {
+    for jump in JUMPS {
+        let (mailbox, server) = Mailbox::with_server().await;
+        let (ada, bob) = (server.member("ada").await, server.member("bob").await);
+        bob.send_direct(&[&ada], "one").await;
+        scheduler::settle(server.app()).await;
+        server.clock.set_wall(START + jump);
+        bob.send_direct(&[&ada], "two").await;
+        let letters = mailbox.later(&server, &ada).await;
+        let text: String = letters.into_iter().map(|letter| letter.text).collect();
+        assert!(text.contains("> one") && text.contains("> two"), "{jump}: {text}");
+    }
 }

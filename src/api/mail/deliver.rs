@@ -21,6 +21,9 @@ const SERVER_PAUSES: [i64; 6] = [5, 15, 60, 300, 600, 900];
 /// The pauses before an email is tried again that the mail server does not take now, in seconds; the last is repeated.
 const LETTER_PAUSES: [i64; 5] = [60, 300, 900, 1800, 3600];
 
+/// The longest of these pauses.
+const LONGEST_PAUSE: i64 = 3600;
+
 /// The most emails on one connection.
 const MAX_LETTERS: usize = 100;
 
@@ -35,6 +38,7 @@ pub async fn deliver_due(app: &App) -> ApiResult<Option<i64>> {
         }
         return Ok(None);
     };
+    end_pauses_of_wrong_clock(app).await?;
     let mut connection = None;
     let result = deliver_all(app, options, &mut connection).await;
     if let Some(connection) = connection {
@@ -43,6 +47,18 @@ pub async fn deliver_due(app: &App) -> ApiResult<Option<i64>> {
     result?;
     let next = app.readers.read(|snapshot| outbox::next_time(snapshot)).await?;
     Ok(next.map(|next| next.max(app.mail.next_attempt.load(Ordering::Relaxed))))
+}
+
+/// Ends the pauses that began while the clock was ahead, at the start and when the clock was set back. They could last for years.
+async fn end_pauses_of_wrong_clock(app: &App) -> ApiResult<()> {
+    let now = app.clock.seconds();
+    let last_run = app.mail.last_run.swap(now, Ordering::Relaxed);
+    if (1..=now).contains(&last_run) {
+        return Ok(());
+    }
+    app.mail.next_attempt.store(0, Ordering::Relaxed);
+    let end = move |tx: &mut Tx<'_>| ApiResult::Ok(outbox::end_pauses_beyond(tx, now + LONGEST_PAUSE)?);
+    app.writer.run(end).await
 }
 
 /// Removes some of what waits, and in the end the record of how mail is sent: the server sends none any more. Returns true when all

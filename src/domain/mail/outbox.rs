@@ -153,6 +153,14 @@ pub fn delete(tx: &Tx<'_>, id: i64) -> ApiResult<()> {
     Ok(())
 }
 
+/// Makes emails due that were tried and wait beyond a time that no pause explains: the clock was ahead.
+pub fn end_pauses_beyond(tx: &Tx<'_>, latest: i64) -> rusqlite::Result<()> {
+    tx.execute_cached(
+        "UPDATE outgoing_mail SET next_try = ?1 WHERE attempts > 0 AND next_try > ?2",
+        (tx.now(), latest),
+    )
+}
+
 /// Notes that an email was not taken, and when it is tried again.
 pub fn postpone(tx: &Tx<'_>, id: i64, next_try: i64, error: &str) -> rusqlite::Result<()> {
     tx.execute_cached(
