@@ -9,6 +9,10 @@ use crate::store::{ExecuteCached, Tx};
 use crate::types::{MessageId, UserId};
 use rusqlite::{Connection, OptionalExtension};
 
+/// Seconds for which a batch is due before later messages join it: the queue of mail has no room. With a batch for each period, the
+/// end of an outage would cause hundreds of emails to each person.
+const OVERDUE: i64 = 60;
+
 /// The missed messages of a person.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Batch {
@@ -20,14 +24,14 @@ pub struct Batch {
     pub due: i64,
 }
 
-/// Adds a message to the batch of a person that is not due yet, or begins one. Beyond [`MAX_MISSED_MESSAGES`] the oldest message
+/// Adds a message to the batch of a person that is not due yet or is overdue, or begins one. Beyond [`MAX_MISSED_MESSAGES`] the oldest message
 /// of the batch is dropped.
 pub fn add(tx: &mut Tx<'_>, user_id: UserId, message_id: MessageId) -> ApiResult<()> {
     let open: Option<(i64, i64)> = tx
         .prepare_cached(
-            "SELECT id, due FROM missed_batch WHERE user_id = ?1 AND due > ?2 ORDER BY due LIMIT 1",
+            "SELECT id, due FROM missed_batch WHERE user_id = ?1 AND due NOT BETWEEN ?3 AND ?2 ORDER BY due LIMIT 1",
         )?
-        .query_row((user_id, tx.now()), |row| row.try_into())
+        .query_row((user_id, tx.now(), tx.now() - OVERDUE + 1), |row| row.try_into())
         .optional()?;
     let latest = tx.now() + EMAIL_NOTIFICATIONS_BATCHING_PERIOD_SECONDS.get(tx, user_id)?;
     let batch_id = match open {

@@ -177,6 +177,24 @@ async fn letters_that_find_no_room_wait() {
     assert_eq!(mailbox.take(&server, &ada).await.len(), 1);
 }
 
+/// Otherwise there would be an email for each period of an outage.
+#[tokio::test]
+async fn later_messages_join_those_that_find_no_room() {
+    let (mailbox, server) = Mailbox::with_server().await;
+    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
+    fill_queue(&server, 15_000).await;
+    for text in ["one", "two", "three"] {
+        bob.send_direct(&[&ada], text).await;
+        scheduler::settle(server.app()).await;
+        server.clock.advance(PERIOD + 60);
+        scheduler::settle(server.app()).await;
+    }
+    server.sql("DELETE FROM outgoing_mail").await;
+    let letters = mailbox.take(&server, &ada).await;
+    assert_eq!(letters.len(), 1, "{letters:?}");
+    assert!(letters[0].text.starts_with("> one\n\n> two\n\n> three\n\n"), "{}", letters[0].text);
+}
+
 /// When the queue is full, no further emails are composed.
 // conformance: missed-8
 #[tokio::test]
