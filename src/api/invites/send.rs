@@ -291,6 +291,10 @@ pub async fn resend_email_invite(call: Call<User>, params: ResendParams) -> ApiR
     let (app, origin) = (Arc::clone(&call.app), link_origin(&call));
     call.write(move |tx, caller| {
         let mut invite = new::find_email_invite(tx, caller, params.invite_id)?;
+        // The link would not work.
+        if !invite.is_usable(tx.now()) {
+            return Err(ApiError::bad_request("No such invitation"));
+        }
         check_not_resent(tx, caller, &invite)?;
         let key = random_key();
         invites::set_key(tx, invite.invite_id, &key, tx.now())?;

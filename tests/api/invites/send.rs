@@ -59,6 +59,9 @@ async fn each_person_gets_a_link_that_the_inviter_hands_over() {
     owner.post("/invites/multiuse", ()).await.ok();
     of_owner.expect(&[json!({"type": "invites_changed"})]).await;
     owner.post("/invites/3/resend", ()).await.error(400, "BAD_REQUEST", "No such invitation");
+    server.clock.advance(300);
+    owner.post("/invites/1/resend", ()).await.error(400, "BAD_REQUEST", "No such invitation");
+    assert_eq!(owner.notices().await.len(), 1);
 }
 
 // conformance: invite-10, invite-11
