@@ -4,12 +4,15 @@
 //! depth could be made to use up the stack. An attached mail is a file.
 
 use crate::types::{MailPattern, charset, is_unprintable, pattern};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use mail_parser::decoders::base64::base64_decode;
 use mail_parser::decoders::quoted_printable::quoted_printable_decode;
 use mail_parser::{Address, Message, MessageParser, MimeHeaders};
 use regex::Regex;
 use std::borrow::Cow;
+use std::ops::Range;
 use std::sync::LazyLock;
 
 /// The most levels of parts within parts.
@@ -32,6 +35,9 @@ const MAX_ATTACHMENTS: usize = 50;
 
 /// The longest name and address of a sender, in characters.
 const MAX_SENDER: usize = 320;
+
+/// An encoded word (RFC 2047): its charset, its encoding, and its text.
+static ENCODED_WORD: LazyLock<Regex> = LazyLock::new(|| pattern(r"=\?([^?\s]+)\?([bBqQ])\?([^?\s]*)\?="));
 
 /// The first parameter of a divided name, and where another one follows.
 static FIRST_OF_NAME: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?i)\b((?:file)?name\*)0\*="));
@@ -121,6 +127,7 @@ pub fn read(raw: &[u8], own: &OwnMail) -> Result<Mail, Unreadable> {
             return Err(Unreadable::HeadersMalformed);
         }
         let head = with_whole_names(&head);
+        let head = with_whole_words(&head);
         let headers = MessageParser::default().parse_headers(head.as_bytes()).unwrap_or_default();
         if headers.parts.is_empty() {
             // Without headers a part is plain text.
@@ -278,6 +285,59 @@ fn with_whole_names(head: &str) -> Cow<'_, str> {
     Cow::Owned(FIRST_OF_NAME.replace_all(&joined, "$1=").into_owned())
 }
 
+/// Encoded words that follow each other and have the same charset and encoding.
+struct EncodedWords<'h> {
+    range: Range<usize>,
+    charset: &'h str,
+    encoding: &'h str,
+    texts: Vec<&'h str>,
+}
+
+impl EncodedWords<'_> {
+    /// All of them as one word. `None` if there is only one, or the text of one is malformed.
+    fn joined(&self) -> Option<String> {
+        if self.texts.len() < 2 {
+            return None;
+        }
+        let text = if self.encoding.eq_ignore_ascii_case("q") {
+            self.texts.concat()
+        } else {
+            let decoded = self.texts.iter().map(|text| base64_decode(text.as_bytes()));
+            STANDARD.encode(decoded.collect::<Option<Vec<_>>>()?.concat())
+        };
+        Some(format!("=?{}?{}?{text}?=", self.charset, self.encoding))
+    }
+}
+
+/// Joins encoded words. The parser decodes each of them on its own, and some programs divide within characters.
+fn with_whole_words(head: &str) -> Cow<'_, str> {
+    let mut runs: Vec<EncodedWords<'_>> = Vec::new();
+    for word in ENCODED_WORD.captures_iter(head) {
+        let Some(range) = word.get(0).map(|whole| whole.range()) else { continue };
+        let (_, [charset, encoding, text]) = word.extract();
+        match runs.last_mut() {
+            Some(run)
+                if run.charset.eq_ignore_ascii_case(charset)
+                    && run.encoding.eq_ignore_ascii_case(encoding)
+                    && head[run.range.end..range.start].trim().is_empty() =>
+            {
+                run.range.end = range.end;
+                run.texts.push(text);
+            }
+            _ => runs.push(EncodedWords { range, charset, encoding, texts: vec![text] }),
+        }
+    }
+    let (mut whole, mut copied) = (String::new(), 0);
+    for run in runs {
+        if let Some(joined) = run.joined() {
+            whole.push_str(&head[copied..run.range.start]);
+            whole.push_str(&joined);
+            copied = run.range.end;
+        }
+    }
+    if copied == 0 { Cow::Borrowed(head) } else { Cow::Owned(whole + &head[copied..]) }
+}
+
 /// Joins the lines that a mail program has broken, which end with a space (`format=flowed`, RFC 3676). Line breaks would remain in
 /// the message. `deletes_space` is true if the space is no part of the text (`delsp=yes`).
 fn joined_lines(text: &str, deletes_space: bool) -> String {
@@ -421,6 +481,18 @@ mod tests {
                     "{header}"
                 );
             }
+        }
+    }
+
+    #[test]
+    fn encoded_words_are_joined_before_they_are_decoded() {
+        for (subject, expected) in [
+            ("=?utf-8?B?w6TD?=\n =?UTF-8?b?tg==?= =?utf-8?B?w7w=?= x", "äöü x"),
+            ("a =?utf-8?Q?=C3?= =?utf-8?q?=A4_b?=", "a ä b"),
+            ("=?gb2312?B?suI=?= =?utf-8?Q?=C3=A4?=", "测ä"),
+            ("=?utf-8?Q?a?= b =?utf-8?Q?c?=", "a b c"),
+        ] {
+            assert_eq!(mail(&format!("Subject: {subject}\n\nx")).subject, expected, "{subject}");
         }
     }
 
