@@ -2,13 +2,15 @@
 
 use crate::auth::Ctx;
 use crate::domain::mail::Basis;
+use crate::domain::messages::read_state;
+use crate::domain::messages::read_state::read_set::ReadSet;
 use crate::domain::messages::viewer::MessageViewer;
 use crate::domain::notifications::MAIL;
 use crate::domain::realm::settings::{DIGEST_EMAILS_ENABLED, MESSAGE_CONTENT_ALLOWED_IN_EMAIL_NOTIFICATIONS};
 use crate::domain::user_settings::{ENABLE_DIGEST_EMAILS, MESSAGE_CONTENT_IN_EMAIL_NOTIFICATIONS};
 use crate::domain::{messages, realm, rows};
 use crate::error::ApiResult;
-use crate::types::{MessageId, UserId, hex};
+use crate::types::{MessageId, RecipientId, UserId, hex};
 use rusqlite::Connection;
 use sha2::{Digest, Sha256};
 
@@ -32,7 +34,7 @@ pub fn is_current(connection: &Connection, user_id: UserId, basis: &Basis, now: 
 }
 
 /// A digest of the user's address, of the texts and places of messages, and of whether emails show them. `None` if the user gets
-/// no such email, or may not read one of the messages.
+/// no such email, may not read one of the messages, or has read one of the missed ones.
 fn state(
     connection: &Connection,
     user_id: UserId,
@@ -59,10 +61,22 @@ fn state(
     let viewer = MessageViewer::new(Ctx::new(connection, &caller, now));
     let mut digest = Sha256::new();
     digest.update(serde_json::to_vec(&(&user.delivery_email, has_content))?);
-    for id in missed.iter().chain(others) {
+    // Most emails are about one conversation.
+    let mut known: Option<(RecipientId, ReadSet)> = None;
+    for (index, id) in missed.iter().chain(others).enumerate() {
         let Some(message) = messages::by_id(connection, *id)? else { return Ok(None) };
         if !viewer.can_read(message.recipient_id, *id)? {
             return Ok(None);
+        }
+        if index < missed.len() {
+            let read = match known {
+                Some((recipient_id, read)) if recipient_id == message.recipient_id => read,
+                _ => read_state::load(connection, user_id, message.recipient_id)?,
+            };
+            if id.bit().is_none_or(|bit| read.contains(bit)) {
+                return Ok(None);
+            }
+            known = Some((message.recipient_id, read));
         }
         digest.update(serde_json::to_vec(&(message.recipient_id, &message.subject, &message.content))?);
     }

@@ -291,3 +291,24 @@ async fn letters_that_wait_for_the_mail_server_follow_changes() {
     assert!(mailbox.take(&server, &ada).await.is_empty());
     assert_eq!(server.column("SELECT count(*) FROM missed_batch").await, ["0"]);
 }
+
+// conformance: missed-7
+#[tokio::test]
+async fn letters_that_wait_for_the_mail_server_leave_out_what_was_read() {
+    let (mailbox, server) = Mailbox::with_server().await;
+    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
+    let general = server.channel("general", &[&ada, &bob]).await;
+    let one = bob.send_direct(&[&ada], "one").await;
+    bob.send_direct(&[&ada], "two").await;
+    let three = bob.send(general, "x", "@**Ada** three").await;
+    scheduler::settle(server.app()).await;
+    server.clock.advance(PERIOD);
+    scheduler::settle(server.app()).await;
+    assert_eq!(server.column("SELECT count(*) FROM outgoing_mail").await, ["2"]);
+    let flags = json!({"messages": [one, three], "op": "add", "flag": "read"});
+    ada.post("/messages/flags", flags).await.ok();
+    server.clock.advance(15 * 60);
+    let letters = mailbox.take(&server, &ada).await;
+    assert_eq!(letters.len(), 1, "{letters:?}");
+    assert!(letters[0].text.starts_with("> two\n\n"), "{}", letters[0].text);
+}
