@@ -9,7 +9,7 @@ use lettre::transport::smtp::authentication::{Credentials, DEFAULT_MECHANISMS};
 use lettre::transport::smtp::client::{
     AsyncSmtpConnection, AsyncTokioStream, Certificate, CertificateStore, TlsParameters,
 };
-use lettre::transport::smtp::commands::{Data, Mail, Quit, Rcpt};
+use lettre::transport::smtp::commands::{Data, Mail, Quit, Rcpt, Rset};
 use lettre::transport::smtp::extension::{ClientId, Extension, MailBodyParameter, MailParameter};
 use std::error::Error;
 use std::sync::Arc;
@@ -25,6 +25,9 @@ const COMMANDS_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Time limit of the answer to an email. A mail server that needs longer gets the email again.
 const CONTENT_TIMEOUT: Duration = Duration::from_secs(180);
+
+/// Time limit of `RSET`.
+const RESET_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Time limit of `QUIT`, after which the connection is cut.
 const QUIT_TIMEOUT: Duration = Duration::from_secs(2);
@@ -90,7 +93,7 @@ impl Connection {
         }
     }
 
-    /// Hands an email over. After an error the connection is not used again.
+    /// Hands an email over. After an error the connection is used again only if [`Self::reset`] succeeds.
     pub async fn send(&mut self, sender: &str, message: &Message) -> Result<String, Refusal> {
         let (envelope, content) = message
             .format(sender)
@@ -123,6 +126,12 @@ impl Connection {
         let answer = sent.map_err(too_slow)?.map_err(|error| refusal(&error, RefusalKind::Content))?;
         let words: Vec<&str> = answer.message().collect();
         Ok(Refusal::server(&format!("{} {}", answer.code(), words.join(" "))).text)
+    }
+
+    /// Ends the email that the mail server has refused. Returns true if another one can follow on the connection.
+    pub async fn reset(&mut self) -> bool {
+        let answer = timeout(self.timeout.unwrap_or(RESET_TIMEOUT), self.smtp.command(Rset)).await;
+        answer.is_ok_and(|answer| answer.is_ok())
     }
 
     /// Ends the session with `QUIT`.

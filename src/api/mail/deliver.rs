@@ -109,7 +109,14 @@ async fn deliver_all(app: &App, options: &MailOptions, open: &mut Option<Connect
                 finish(app, &due, Some(counter)).await?;
             }
             Err(refusal) => {
-                *open = None;
+                // A connection with a login for each of thousands of refused emails would look like an attack.
+                let is_usable = match open {
+                    Some(connection) if refusal.kind != RefusalKind::Server => connection.reset().await,
+                    _ => false,
+                };
+                if !is_usable {
+                    *open = None;
+                }
                 refused(app, &due, refusal).await?;
             }
         }

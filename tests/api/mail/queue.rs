@@ -58,6 +58,23 @@ async fn a_letter_that_is_refused_for_now_is_tried_again_and_holds_up_no_other()
 }
 
 #[tokio::test]
+async fn letters_that_are_refused_share_a_connection() {
+    let (server, mut sink) = start().await;
+    let owner = server.owner().await;
+    sink.reply(&[
+        Reply::Refuse("RCPT", "451 4.7.1 greylisted"),
+        Reply::Refuse("RCPT", "550 5.1.1 no such user"),
+        Reply::Refuse("DATA", "450 busy"),
+        Reply::Refuse(".", "452 4.3.1 full"),
+    ]);
+    let people = "a@example.com,b@example.com,c@example.com,d@example.com,e@example.com";
+    owner.post("/invites", invitation(people)).await.ok();
+    settle(&server).await;
+    assert_eq!((sink.next().await.to.as_str(), sink.connections()), ("e@example.com", 1));
+    assert_eq!(waiting(&server).await, ["a@example.com 1", "c@example.com 1", "d@example.com 1"]);
+}
+
+#[tokio::test]
 async fn pauses_between_attempts_grow_and_begin_again_after_a_success() {
     for (refusal, pauses) in [
         (Reply::Refuse("MAIL", "421 closing"), [5, 15, 60, 300, 600, 900, 900]),

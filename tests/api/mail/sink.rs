@@ -5,6 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use teamchat::app::{MailOptions, Options};
@@ -117,6 +118,7 @@ pub struct MailSink {
     pub address: SocketAddr,
     taken: UnboundedReceiver<Taken>,
     replies: Arc<Mutex<VecDeque<Reply>>>,
+    connections: Arc<AtomicUsize>,
 }
 
 impl MailSink {
@@ -125,15 +127,17 @@ impl MailSink {
         let address = listener.local_addr().unwrap();
         let (sender, taken) = unbounded_channel();
         let replies: Arc<Mutex<VecDeque<Reply>>> = Arc::default();
-        let shared = Arc::clone(&replies);
+        let connections: Arc<AtomicUsize> = Arc::default();
+        let (shared, count) = (Arc::clone(&replies), Arc::clone(&connections));
         thread::spawn(move || {
             for stream in listener.incoming() {
                 let (sender, replies) = (sender.clone(), Arc::clone(&shared));
+                count.fetch_add(1, Ordering::Relaxed);
                 // A client that goes away ends the conversation.
                 thread::spawn(move || converse(&stream.unwrap(), &sender, &replies));
             }
         });
-        Self { address, taken, replies }
+        Self { address, taken, replies, connections }
     }
 
     /// The options of a server that sends its mail here.
@@ -146,6 +150,11 @@ impl MailSink {
     /// Sets the actions on the next emails.
     pub fn reply(&self, replies: &[Reply]) {
         self.replies.lock().unwrap().extend(replies);
+    }
+
+    /// The number of connections so far.
+    pub fn connections(&self) -> usize {
+        self.connections.load(Ordering::Relaxed)
     }
 
     /// The next email.
@@ -187,7 +196,7 @@ fn converse(
             continue;
         }
         match command.as_str() {
-            "EHLO" => say("250 sink")?,
+            "EHLO" | "RSET" => say("250 sink")?,
             "MAIL" => {
                 from = address();
                 say("250 OK")?;
