@@ -208,3 +208,20 @@ async fn clock_jumps_do_not_delay_mail_about_later_messages() {
         assert!(text.contains("> one") && text.contains("> two"), "{jump}: {text}");
     }
 }
+
+#[tokio::test]
+async fn clock_jumps_do_not_delay_mail_about_held_messages() {
+    for jump in JUMPS {
+        let (mailbox, server) = Mailbox::with_server().await;
+        let (ada, bob) = (server.member("ada").await, server.member("bob").await);
+        let mut queue = ada.register(json!({"event_types": ["message"]})).await;
+        ada.post("/users/me/presence", json!({"status": "active"})).await.ok();
+        bob.send_direct(&[&ada], "one").await;
+        scheduler::settle(server.app()).await;
+        assert_eq!(server.count("mail_held").await, "1");
+        server.app().hub.expire_of(None);
+        server.clock.set_wall(START + jump);
+        assert_eq!(mailbox.subjects(&server, &ada).await, ["DMs with Bob"], "{jump}");
+        queue.ignore();
+    }
+}

@@ -87,23 +87,27 @@ pub fn hold(tx: &Tx<'_>, queue: Queue, held: &HeldMessage, next_check: i64) -> r
     )
 }
 
-/// The held messages that are to be checked.
+/// The held messages that are to be checked at `now`. No check is later than `latest`, unless the clock was ahead.
 pub fn held_messages(
     connection: &Connection,
     queue: Queue,
-    now: i64,
+    (now, latest): (i64, i64),
     limit: i64,
 ) -> rusqlite::Result<Vec<HeldMessage>> {
     let table = queue.held();
-    connection
-        .prepare_cached(&format!(
-            "SELECT user_id, message_id, event_id FROM {table} WHERE next_check <= ?1
-             ORDER BY next_check LIMIT ?2"
-        ))?
-        .query_map((now, limit), |row| {
-            Ok(HeldMessage { user_id: row.get(0)?, message_id: row.get(1)?, delivered_with: row.get(2)? })
-        })?
-        .collect()
+    let load = |condition: &str, time: i64| -> rusqlite::Result<Vec<HeldMessage>> {
+        connection
+            .prepare_cached(&format!(
+                "SELECT user_id, message_id, event_id FROM {table} WHERE next_check {condition} ?1
+                 ORDER BY next_check LIMIT ?2"
+            ))?
+            .query_map((time, limit), |row| {
+                Ok(HeldMessage { user_id: row.get(0)?, message_id: row.get(1)?, delivered_with: row.get(2)? })
+            })?
+            .collect()
+    };
+    let due = load("<=", now)?;
+    if due.is_empty() { load(">", latest) } else { Ok(due) }
 }
 
 /// When held messages are checked next, in UNIX seconds; `None` if there are none.
