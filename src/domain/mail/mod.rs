@@ -27,7 +27,7 @@ use crate::store::{ExecuteCached, Tx};
 use crate::types::{Language, hex, random_key};
 use rusqlite::{Connection, OptionalExtension};
 use sha2::{Digest, Sha256};
-use url::Url;
+use url::{Host, Url};
 
 /// The way in which the running server sends mail.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,9 +50,13 @@ impl Setup {
         format!("<{}@{}>", random_key(), self.domain())
     }
 
-    /// The domain of the sender, for ids.
-    fn domain(&self) -> &str {
-        self.sender.rsplit_once('@').map_or("localhost", |(_, domain)| domain)
+    /// The domain of the sender as in the DNS, for ids, which have no other letters than those of ASCII.
+    fn domain(&self) -> String {
+        let domain = self.sender.rsplit_once('@').map_or("localhost", |(_, domain)| domain);
+        match Host::parse(domain) {
+            Ok(Host::Domain(ascii)) => ascii,
+            _ => domain.to_owned(),
+        }
     }
 
     /// An email outside the queue.
@@ -137,4 +141,21 @@ fn thread_id(tx: &Tx<'_>, setup: &Setup, letter: &Letter) -> ApiResult<Option<St
     let digest = Sha256::digest(format!("{key} {thread}"));
     let digits = hex(&digest[..16]);
     Ok(Some(format!("<{digits}@{}>", setup.domain())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_have_the_domain_of_the_sender_in_ascii() {
+        for (sender, end) in [
+            ("chat@example.com", "@example.com>"),
+            ("chat@exämple.com", "@xn--exmple-cua.com>"),
+            ("chat@[127.0.0.1]", "@[127.0.0.1]>"),
+        ] {
+            let id = Setup { sender: sender.to_owned(), url: String::new() }.message_id();
+            assert!(id.starts_with('<') && id.ends_with(end), "{id}");
+        }
+    }
 }
