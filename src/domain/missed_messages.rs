@@ -24,8 +24,8 @@ pub struct Batch {
     pub due: i64,
 }
 
-/// Adds a message to the batch of a person that is not due yet or is overdue, or begins one. Beyond [`MAX_MISSED_MESSAGES`] the oldest message
-/// of the batch is dropped.
+/// Adds a message to the batch of a person that is not due yet or is overdue, or begins one. Beyond [`MAX_MISSED_MESSAGES`] the
+/// oldest message of the batch is dropped.
 pub fn add(tx: &mut Tx<'_>, user_id: UserId, message_id: MessageId) -> ApiResult<()> {
     let open: Option<(i64, i64)> = tx
         .prepare_cached(

@@ -97,8 +97,8 @@ pub fn clear_some(tx: &Tx<'_>) -> rusqlite::Result<bool> {
     Ok(removed > 0)
 }
 
-/// The next email that is due at a time: the oldest one of the highest priority, but those with the ids `last` after all others. `None`
-/// if there is none. Its row may belong to an account that is not active: then it is useless, like one that has expired.
+/// The next email that is due at a time: the oldest one of the highest priority, but those with the ids `last` after all others.
+/// `None` if there is none. Its row may belong to an account that is not active: then it is useless, like one that has expired.
 pub fn next_due(connection: &Connection, now: i64, last: &[i64]) -> ApiResult<Option<DueLetter>> {
     match next_due_except(connection, now, last)? {
         None if !last.is_empty() => next_due_except(connection, now, &[]),
