@@ -223,19 +223,6 @@ describe("an application", () => {
     });
     assert.equal(length, 100_000);
   });
-
-  it("can be installed under the name of the organization", { skip: IS_FIREFOX }, async () => {
-    await bench.server.call("Ada", "PATCH", "/realm", { name: "The Analysts" });
-    const ada = await as("Ada");
-    const session = await ada.createCDPSession();
-    const { data, errors } = await session.send("Page.getAppManifest");
-    assert.deepEqual(errors, []);
-    const { name, id, shortcuts, icons, share_target: share } = JSON.parse(data);
-    assert.deepEqual([name, id, shortcuts.length, icons.map(({ purpose }) => purpose), share.action], ["The Analysts", "/", 4, ["any", "maskable"], "/share"]);
-    // The pages of tests are in contexts like private windows.
-    const { installabilityErrors } = await session.send("Page.getInstallabilityErrors");
-    assert.deepEqual(installabilityErrors.map(({ errorId }) => errorId), ["in-incognito"]);
-  });
 });
 
 describe("a built page", { skip }, () => {

@@ -11,8 +11,8 @@ import { eventually, ROOT, startServer, TIMEOUT } from "./server.js";
 export { ENVIRONMENT, eventually, ROOT, startServer } from "./server.js";
 
 const CHROMIUM = process.env.CHROMIUM ?? "/usr/bin/chromium";
-/** True for the build of Chromium without windows. The other one takes four times the processor time for a new page. */
-const IS_SHELL = CHROMIUM.endsWith("headless-shell");
+/** Chromium without windows; empty if it is not installed. With windows, a new page takes four times the processor time. */
+const CHROMIUM_SHELL = process.env.CHROMIUM_SHELL ?? "";
 const FIREFOX = process.env.FIREFOX ?? "/usr/bin/firefox-esr";
 
 const FLAGS = ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", "--no-first-run", "--disable-background-networking"];
@@ -26,16 +26,19 @@ export const IS_FIREFOX = process.env.TEAMCHAT_BROWSER === "firefox";
 /** As `seem` has it for Chromium: what fades in has no colours to be judged yet. */
 const CALM = { "ui.prefersReducedMotion": 1 };
 
-export const launchBrowser = () =>
-  IS_FIREFOX
-    ? puppeteer.launch({ browser: "firefox", executablePath: FIREFOX, headless: true, timeout: START_TIMEOUT, protocolTimeout: START_TIMEOUT, extraPrefsFirefox: CALM })
-    : puppeteer.launch({ executablePath: CHROMIUM, headless: IS_SHELL ? "shell" : true, timeout: START_TIMEOUT, protocolTimeout: START_TIMEOUT, args: FLAGS });
+/** Starts a browser. One without windows neither shows notifications nor installs pages. */
+export function launchBrowser({ hasWindows = false } = {}) {
+  const times = { timeout: START_TIMEOUT, protocolTimeout: START_TIMEOUT };
+  if (IS_FIREFOX) return puppeteer.launch({ browser: "firefox", executablePath: FIREFOX, headless: true, extraPrefsFirefox: CALM, ...times });
+  const program = hasWindows || !CHROMIUM_SHELL ? { executablePath: CHROMIUM, headless: true } : { executablePath: CHROMIUM_SHELL, headless: "shell" };
+  return puppeteer.launch({ ...program, args: FLAGS, ...times });
+}
 
 /** The browser that the files of a run share, or one for this file. Of a shared one, only the contexts of this file are seen. */
-async function openBrowser() {
+async function openBrowser(hasWindows) {
   const browserWSEndpoint = process.env.TEAMCHAT_BROWSER_ENDPOINT;
-  if (!browserWSEndpoint) {
-    const browser = await launchBrowser();
+  if (!browserWSEndpoint || hasWindows) {
+    const browser = await launchBrowser({ hasWindows });
     return { browser, close: () => browser.close() };
   }
   const own = new Set();
@@ -427,9 +430,9 @@ async function savePictures(test, pages) {
   }
 }
 
-/** A server with three people in two channels, or with fixtures, and a browser, for the tests of a file. After each test its
+/** A server with three people in two channels, or with fixtures, and a browser, with windows or not, for the tests of a file. After each test its
  * pages are closed; they must not have complained, nor asked another server for anything. */
-export function setUp({ args, fixtures } = {}) {
+export function setUp({ args, fixtures, hasWindows = false } = {}) {
   let pages = [];
   let closeBrowser;
   const bench = {
@@ -478,7 +481,7 @@ export function setUp({ args, fixtures } = {}) {
       bench.server = await startServer({ people: [{ name: "Ada", role: "owner" }, { name: "Bob" }, { name: "Cleo" }], args });
       for (const name of ["general", "design"]) await bench.server.channel(name, ["Ada", "Bob", "Cleo"]);
     }
-    ({ browser: bench.browser, close: closeBrowser } = await openBrowser());
+    ({ browser: bench.browser, close: closeBrowser } = await openBrowser(hasWindows));
   });
   after(async () => {
     await closeBrowser?.();
