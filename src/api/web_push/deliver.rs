@@ -175,7 +175,7 @@ async fn deliver(app: &App, due: DueNotification) -> ApiResult<()> {
         }
     };
     let outcome = send(app, &ready).await?;
-    let Ready { notification, failed_tries, deadline, .. } = *ready;
+    let Ready { subscription, notification, failed_tries, deadline, .. } = *ready;
     let noted = match &outcome {
         Outcome::Accepted => app::Outcome::Taken,
         Outcome::Gone => app::Outcome::Unwanted,
@@ -184,6 +184,11 @@ async fn deliver(app: &App, due: DueNotification) -> ApiResult<()> {
     };
     let counter = app.web_push.note(app.clock.seconds(), noted);
     let job = move |tx: &mut Tx<'_>| -> ApiResult<()> {
+        // A refusal of a former address does not concern the new one, to which the notification is sent next.
+        let is_accepted = matches!(outcome, Outcome::Accepted);
+        if !is_accepted && !sql::has_endpoint(tx, key.subscription_id, &subscription.endpoint)? {
+            return Ok(());
+        }
         match outcome {
             Outcome::Accepted => {
                 let closed = &notification.payload.close;

@@ -79,6 +79,13 @@ pub fn live_subscription(
         .optional()
 }
 
+/// True if a subscription has this address.
+pub fn has_endpoint(connection: &Connection, id: i64, endpoint: &str) -> rusqlite::Result<bool> {
+    connection
+        .prepare_cached("SELECT EXISTS (SELECT 1 FROM push_subscription WHERE id = ?1 AND endpoint = ?2)")?
+        .query_row((id, endpoint), |row| row.get(0))
+}
+
 /// Stores the subscription of a person's session in place of its former one. An endpoint belongs to one session: a browser has
 /// the same one when another person logs in. Beyond [`MAX_PUSH_SUBSCRIPTIONS`] the person's oldest ends.
 pub fn put(tx: &Tx<'_>, user_id: UserId, session_id: i64, subscription: &Subscription) -> ApiResult<()> {

@@ -3,6 +3,7 @@
 use super::service::{Browser, PushService, Reply, claims_of};
 use crate::harness::{Client, ReservedPort, START, TestServer};
 use serde_json::{Value, json};
+use std::sync::{Arc, Barrier};
 use teamchat::domain::groups::system::SystemGroup;
 use teamchat::domain::limits::{MAX_PUSH_NOTIFICATIONS, MAX_RECIPIENTS};
 
@@ -208,6 +209,28 @@ async fn a_new_address_does_not_wait_as_long_as_the_former_one() {
     let pushed = service.all(&server).await;
     assert_eq!(pushed.len(), 1);
     assert!(endpoint.ends_with(&pushed[0].path), "{}", pushed[0].path);
+    assert_eq!(waiting(&server).await.len(), 0);
+}
+
+/// The push service has forgotten the former address, or fails there, while the browser changes it.
+// conformance: push-12
+#[tokio::test]
+async fn answers_about_a_former_address_do_not_concern_the_new_one() {
+    let (mut service, server, ada, bob, browser) = PushService::with_reader().await;
+    let mut subscription = browser.subscription(&service);
+    for (status, path) in [(410, "/second"), (503, "/third")] {
+        let barrier = Arc::new(Barrier::new(2));
+        service.reply([Reply::Held(Arc::clone(&barrier), status)]);
+        bob.send_direct(&[&ada], "hello").await;
+        assert_ne!(service.next().await.path, path);
+        subscription["endpoint"] = json!(format!("https://127.0.0.1:{}{path}", service.port));
+        browser.client.post("/users/me/web_push", subscription.clone()).await.ok();
+        barrier.wait();
+        let pushed = service.all(&server).await;
+        let paths: Vec<&str> = pushed.iter().map(|pushed| pushed.path.as_str()).collect();
+        assert_eq!(paths, [path], "{status}");
+    }
+    assert_eq!(server.count("push_subscription").await, "1");
     assert_eq!(waiting(&server).await.len(), 0);
 }
 

@@ -15,7 +15,7 @@ use sha2::Sha256;
 use std::collections::{HashMap, VecDeque};
 use std::io::{BufReader, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Barrier, Mutex};
 use std::thread;
 use teamchat::app::{Options, Overrides, WebPush};
 use teamchat::domain::logins::known::LoginSource;
@@ -39,6 +39,8 @@ pub enum Reply {
     Endless,
     /// With a body that does not end.
     EndlessBody,
+    /// With a status, once the test has come to the barrier as well.
+    Held(Arc<Barrier>, u16),
 }
 
 pub struct PushService {
@@ -154,6 +156,10 @@ fn serve(
     match reply {
         Reply::Status(status, head) => {
             write!(stream, "HTTP/1.1 {status} X\r\n{head}Content-Length: 0\r\n\r\n")?;
+        }
+        Reply::Held(barrier, status) => {
+            barrier.wait();
+            write!(stream, "HTTP/1.1 {status} X\r\nContent-Length: 0\r\n\r\n")?;
         }
         Reply::Silence => {
             // Until the other side ends the connection.
