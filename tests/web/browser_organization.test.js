@@ -254,6 +254,17 @@ describe("forms that are open", () => {
     await become(200);
     await untilOffered(fields, [true, true]);
     assert.equal(await onField(jon, "Email addresses", (emails) => emails.value), "kit@example.com");
+    // A form begins with the focus in its first field that is offered.
+    const { realm_user_groups: groups } = await fetched("Ada", "realm_user_groups");
+    const idOf = (role) => groups.find(({ name }) => name === `role:${role}`).id;
+    const allow = (mail, link) => bench.server.call("Ada", "PATCH", "/realm", { can_invite_users_group: { new: idOf(mail) }, create_multiuse_invite_group: { new: idOf(link) } });
+    await become(400);
+    await allow("administrators", "members");
+    await untilOffered(fields, [false, false]);
+    await go(jon, "#inbox");
+    await go(jon, "#invite");
+    await eventually(async () => assert.equal(await onField(jon, "They join as", (list) => list === document.activeElement), true));
+    await allow("members", "administrators");
   });
 
   it("offer the own name and picture as long as the organization lets people change them", async () => {

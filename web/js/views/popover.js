@@ -169,7 +169,7 @@ export function showDialog(title, body, options = {}) {
   });
   document.body.append(dialog);
   dialog.showModal();
-  const first = dialog.querySelector(".dialog__body :is([autofocus], input, textarea, select, button)");
+  const first = dialog.querySelector(".dialog__body :is([autofocus], input, textarea, select, button):not([hidden], [hidden] *)");
   (first instanceof HTMLElement ? first : dialog.querySelector("h2"))?.focus({ preventScroll: true });
   return dialog;
 }
