@@ -143,7 +143,7 @@ pub fn check_name(connection: &Connection, full_name: &str, except: Option<UserI
 /// Returns the email of a bot, `ada-bot@...` for the short name `ada`. Fails if it is invalid.
 pub fn bot_email(short_name: &str, domain: &str) -> ApiResult<String> {
     let email = format!("{}-bot@{domain}", short_name.trim());
-    if short_name.trim().is_empty() || !names::is_new_email(&email) {
+    if short_name.trim().is_empty() || !names::is_new_bot_email(&email) {
         return Err(ApiError::bad_request("Bad name or username"));
     }
     Ok(email)

@@ -73,14 +73,20 @@ pub fn is_reserved(name: &str) -> bool {
     RESERVED.iter().any(|bot| skeleton(bot) == written || folded_skeleton(bot) == folded)
 }
 
-/// True if a text can be the email of a new account: as on the published server, with a local part in ASCII and a valid
-/// host name as domain. Without backticks, because notices show emails as code. Mail can be sent to it: dots are between other
-/// characters, and the local part is not too long.
+/// True if a text can be the email of a new account: as for a [bot](is_new_bot_email), and with a local part that is short enough
+/// for mail.
 pub fn is_new_email(text: &str) -> bool {
+    let is_short = |(local, _): (&str, &str)| local.len() <= MAX_LOCAL_LENGTH;
+    text.rsplit_once('@').is_some_and(is_short) && is_new_bot_email(text)
+}
+
+/// True if a text can be the email of a new bot, to which no mail is sent: as on the published server, with a local part in ASCII
+/// that has dots only between other characters, and a valid host name as domain. Without backticks, because notices show emails as
+/// code.
+pub fn is_new_bot_email(text: &str) -> bool {
     let Some((local, domain)) = text.rsplit_once('@') else { return false };
     is_email(text)
         && local.is_ascii()
-        && local.len() <= MAX_LOCAL_LENGTH
         && local.split('.').all(|word| !word.is_empty())
         && !local.contains('`')
         && is_host_name(domain)
