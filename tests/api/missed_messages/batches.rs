@@ -292,7 +292,7 @@ async fn letters_that_wait_for_the_mail_server_follow_changes() {
     assert_eq!(server.column("SELECT count(*) FROM missed_batch").await, ["0"]);
 }
 
-// conformance: missed-7
+// conformance: missed-18
 #[tokio::test]
 async fn letters_that_wait_for_the_mail_server_leave_out_what_was_read() {
     let (mailbox, server) = Mailbox::with_server().await;
