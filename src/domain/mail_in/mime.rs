@@ -300,6 +300,11 @@ impl EncodedWords<'_> {
             return None;
         }
         let text = if self.encoding.eq_ignore_ascii_case("q") {
+            let is_byte =
+                |part: &str| part.len() >= 2 && part.bytes().take(2).all(|digit| digit.is_ascii_hexdigit());
+            if !self.texts.iter().all(|text| text.split('=').skip(1).all(is_byte)) {
+                return None;
+            }
             self.texts.concat()
         } else {
             let decoded = self.texts.iter().map(|text| base64_decode(text.as_bytes()));
@@ -491,6 +496,7 @@ mod tests {
             ("a =?utf-8?Q?=C3?= =?utf-8?q?=A4_b?=", "a ä b"),
             ("=?gb2312?B?suI=?= =?utf-8?Q?=C3=A4?=", "测ä"),
             ("=?utf-8?Q?a?= b =?utf-8?Q?c?=", "a b c"),
+            ("=?utf-8?Q?1=?= =?utf-8?Q?ca?=", "1ca"),
         ] {
             assert_eq!(mail(&format!("Subject: {subject}\n\nx")).subject, expected, "{subject}");
         }
