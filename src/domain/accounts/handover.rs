@@ -6,10 +6,12 @@
 //! not in, who could otherwise read them, and the groups, by which it could join them again. Its reminders, which quote
 //! messages of such channels, are deleted.
 
+use crate::domain::access::channel_viewers::ChannelViewers;
 use crate::domain::accounts::role;
 use crate::domain::channel_commands::unsubscribe;
 use crate::domain::groups::events::MembersChanged;
 use crate::domain::groups::membership::Membership;
+use crate::domain::groups::roles::UserFilter;
 use crate::domain::messages::{reminders, webhook_queue};
 use crate::domain::notices::ownership::{Actor, Handover};
 use crate::domain::realm::user_ids;
@@ -85,9 +87,12 @@ pub fn leave_groups_unless(
             let event = MembersChanged::new(false, group.id, &[user_id]).deactivated(group.deactivated);
             tx.emit(event, Audience::set(active.clone()));
         }
+        for (_, _, group) in &settings {
+            groups::set_member(tx, *group, user_id, false)?;
+        }
+        let mut viewers = ChannelViewers::load(tx, UserFilter::Everyone, tx.now())?;
         for (of, setting, group) in settings {
-            groups::set_member(tx, group, user_id, false)?;
-            visibility::emit_setting(tx, of, &setting, group, &active)?;
+            visibility::emit_setting(tx, of, &setting, group, &active, &mut viewers)?;
         }
         Ok(())
     })?;

@@ -1,13 +1,13 @@
 //! Groups, settings and channels that name users whose role changed or who were deactivated or reactivated.
 
-use crate::domain::access::channel_viewers::users_who_can_see;
+use crate::domain::access::channel_viewers::ChannelViewers;
 use crate::domain::channels::events::{PeersChanged, StreamChange, StreamUpdated};
 use crate::domain::groups::events::{GroupChange, GroupUpdated, MembersChanged};
 use crate::domain::groups::permission::RealmGroup;
 use crate::domain::groups::permission::StreamSetting;
 use crate::domain::groups::permission::UserGroupSetting;
 use crate::domain::groups::realm_settings::RealmPermissionUpdated;
-use crate::domain::groups::roles::ActiveUsersByRole;
+use crate::domain::groups::roles::{ActiveUsersByRole, UserFilter};
 use crate::domain::groups::setting::Owner;
 use crate::domain::realm::user_ids;
 use crate::domain::subscriptions::members;
@@ -70,7 +70,8 @@ impl AccountChanges {
             {
                 tx.emit(MembersChanged::new(false, group, &[user_id]), Audience::set(unaware.clone()));
             }
-            emit_settings(tx, &[user_id], &unaware)?;
+            let mut viewers = ChannelViewers::load(tx, UserFilter::Everyone, tx.now())?;
+            emit_settings(tx, &[user_id], &unaware, &mut viewers)?;
         }
         Ok(())
     }
@@ -99,14 +100,15 @@ impl AccountChanges {
             let deactivated = groups::group(tx, group)?.is_some_and(|group| group.deactivated);
             tx.emit(MembersChanged::new(true, group, &users).deactivated(deactivated), everyone.clone());
         }
-        emit_settings(tx, &reactivated, &active)?;
+        let mut viewers = ChannelViewers::load(tx, UserFilter::Everyone, tx.now())?;
+        emit_settings(tx, &reactivated, &active, &mut viewers)?;
         let mut streams_by_name = Vec::new();
         for (stream_id, users) in streams {
             streams_by_name.extend(rows::channel::by_id(tx, stream_id)?.map(|stream| (stream, users)));
         }
         streams_by_name.sort_by(|(one, _), (other, _)| one.name.cmp(&other.name));
         for (stream, users) in streams_by_name {
-            let others = users_who_can_see(tx, tx.now(), &stream)? - &users;
+            let others = viewers.users_who_can_see(tx, &stream)? - &users;
             let event = PeersChanged::added(vec![stream.stream_id], &users, stream.is_archived);
             tx.emit(event, Audience::set(others));
         }
@@ -115,21 +117,30 @@ impl AccountChanges {
 }
 
 /// Emits the settings whose values name some users, to receivers who can see the objects that have the settings.
-fn emit_settings(tx: &mut Tx<'_>, users: &[UserId], receivers: &RoaringBitmap) -> ApiResult<()> {
+fn emit_settings(
+    tx: &mut Tx<'_>,
+    users: &[UserId],
+    receivers: &RoaringBitmap,
+    viewers: &mut ChannelViewers,
+) -> ApiResult<()> {
     let mut settings = BTreeSet::new();
     for user_id in users {
         settings.extend(groups::settings_that_name(tx, *user_id)?);
     }
-    settings.into_iter().try_for_each(|(owner, name, group)| emit_setting(tx, owner, &name, group, receivers))
+    settings
+        .into_iter()
+        .try_for_each(|(owner, name, group)| emit_setting(tx, owner, &name, group, receivers, viewers))
 }
 
-/// Emits the value of a setting, which is a group, to receivers who can see the object that has the setting.
+/// Emits the value of a setting, which is a group, to receivers who can see the object that has the setting. `viewers` are of
+/// everyone: a user may be named in the settings of hundreds of channels.
 pub fn emit_setting(
     tx: &mut Tx<'_>,
     owner: Owner,
     name: &str,
     group: GroupId,
     receivers: &RoaringBitmap,
+    viewers: &mut ChannelViewers,
 ) -> ApiResult<()> {
     let value = groups::setting::to_wire(tx, group)?;
     let everyone = Audience::set(receivers.clone());
@@ -143,7 +154,7 @@ pub fn emit_setting(
         Owner::Stream(id) => {
             let stream = rows::channel::by_id(tx, StreamId(id))?;
             if let (Some(stream), Some(property)) = (stream, StreamSetting::named(name)) {
-                let audience = Audience::set(users_who_can_see(tx, tx.now(), &stream)? & receivers);
+                let audience = Audience::set(viewers.users_who_can_see(tx, &stream)? & receivers);
                 tx.emit(StreamUpdated::new(&stream, StreamChange::Permission { property, value }), audience);
             }
         }

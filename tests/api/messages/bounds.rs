@@ -64,7 +64,7 @@ fn mentions(count: usize) -> String {
 }
 
 /// Counts the steps of SQLite's machine that jobs take from now on.
-async fn count_steps(server: &TestServer) -> Arc<AtomicUsize> {
+pub async fn count_steps(server: &TestServer) -> Arc<AtomicUsize> {
     let counter = Arc::new(AtomicUsize::new(0));
     let steps_of_writer = Arc::clone(&counter);
     let count = move |tx: &mut Tx<'_>| -> Result<(), StoreError> {

@@ -1,6 +1,6 @@
 //! Messages.
 
-mod bounds;
+pub mod bounds;
 mod bounds_of_reading;
 mod crowds;
 mod delete;

@@ -1,8 +1,10 @@
 //! `DELETE /users/{user_id}`, `DELETE /users/me` and `POST /users/{user_id}/reactivate`.
 
 use crate::harness::{Client, TestServer, overtaken};
+use crate::messages::bounds::count_steps;
 use futures_util::FutureExt;
 use serde_json::{Value, json};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 use teamchat::commands::{self, Command};
 use teamchat::types::Role;
@@ -402,6 +404,32 @@ async fn deactivation_events_reproduce_state() {
             owner.post(&reactivate(&bot), ()).await.ok();
         })
         .await;
+}
+
+/// The users of the organization are loaded once, and not for each channel and each setting that names the user.
+#[tokio::test]
+async fn a_reactivation_does_not_load_all_users_for_each_channel() {
+    let server = TestServer::start().await;
+    let owner = server.owner().await;
+    server.crowd(400).await;
+    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
+    server.channel("general", &[&owner, &bob]).await;
+    for number in 0..20 {
+        let id = server.channel(&format!("channel {number}"), &[&owner, &ada]).await;
+        let new = json!({"direct_members": [owner.user_id, ada.user_id], "direct_subgroups": []});
+        let setting = json!({"can_administer_channel_group": {"new": new}});
+        owner.patch(&format!("/streams/{id}"), setting).await.ok();
+    }
+    let counter = count_steps(&server).await;
+    let steps = async |user: &Client| {
+        owner.delete(&path(user), ()).await.ok();
+        counter.store(0, Ordering::Relaxed);
+        owner.post(&reactivate(user), ()).await.ok();
+        counter.load(Ordering::Relaxed)
+    };
+    let (of_one, of_many) = (steps(&bob).await, steps(&ada).await);
+    // All users take some thousand steps, and a channel or a setting some hundred.
+    assert!(of_many < of_one + 40 * 1_500, "{of_many} steps with twenty channels, {of_one} with one");
 }
 
 /// A setting that is replaced while one of its users is deactivated does not return to them.
