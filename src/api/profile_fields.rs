@@ -8,17 +8,20 @@ use crate::domain::profile_fields::external_accounts;
 use crate::domain::profile_fields::external_accounts::ExternalAccount;
 use crate::domain::profile_fields::field::{FieldType, ProfileField};
 use crate::domain::profile_fields::rules::FieldDefinition;
-use crate::domain::profile_values::change::ValueChange;
+use crate::domain::profile_values::change::{RemovedOptions, ValueChange};
 use crate::domain::{profile_fields, profile_values};
 use crate::http::params::{NoParams, Order, Trimmed};
 use crate::http::{ADMINISTRATOR, Administrator, ApiError, ApiResult, Call, Read, Reply, Route, USER, User};
-use crate::store::Tx;
+use crate::store::{FollowUp, FollowUpKind, Tx};
 use hyper::Method;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
-pub const RESOURCE: Resource = Resource { name: "profile_fields", routes, state: STATE, ..Resource::EMPTY };
+pub const RESOURCE: Resource =
+    Resource { name: "profile_fields", routes, state: STATE, follow_ups: FOLLOW_UPS, ..Resource::EMPTY };
+
+const FOLLOW_UPS: &[FollowUpKind] = &[FollowUpKind::of::<RemovedOptions>()];
 
 const STATE: &[StatePart] = &[StatePart { name: "custom_profile_fields", fetch: state }];
 
@@ -199,10 +202,10 @@ fn update_profile_field(tx: &mut Tx<'_>, _caller: &Administrator, params: Update
     if field == before {
         return Ok(Reply::ok());
     }
-    if field.r#type == FieldType::Select {
-        delete_removed_options(tx, &field, &data)?;
-    }
     profile_fields::update(tx, &field)?;
+    if field.r#type == FieldType::Select {
+        RemovedOptions::of(field.id).run(tx)?;
+    }
     let changed = Entry::new(Action::ItemChanged, subject(field.id, &before));
     tx.audit(changed.before(serde_json::to_value(&before)?).after(serde_json::to_value(&field)?))?;
     profile_values::events::emit_fields_changed(tx)?;
@@ -229,21 +232,6 @@ fn with_changes(before: &ProfileField, params: UpdateParams) -> ProfileField {
     field.required = params.required.unwrap_or(field.required);
     field.editable_by_user = params.editable_by_user.unwrap_or(field.editable_by_user);
     field
-}
-
-/// Deletes the values that are no longer an option of the list.
-fn delete_removed_options(
-    tx: &mut Tx<'_>,
-    field: &ProfileField,
-    options: &Map<String, Value>,
-) -> ApiResult<()> {
-    for (user_id, value) in profile_fields::list_values(tx, field.id)? {
-        if !options.contains_key(&value) {
-            profile_fields::delete_value(tx, user_id, field.id)?;
-            profile_values::events::emit_value_changed(tx, user_id, field.id, None, None)?;
-        }
-    }
-    Ok(())
 }
 
 /// Parameters of `DELETE /realm/profile_fields/{field_id}`.

@@ -134,11 +134,18 @@ pub fn delete_value(connection: &Connection, user_id: UserId, field_id: i64) -> 
     connection.execute_cached(statement, (user_id, field_id))
 }
 
-/// Lists the users who have a value of a field.
-pub fn list_values(connection: &Connection, field_id: i64) -> rusqlite::Result<Vec<(UserId, String)>> {
+/// Lists some of the users who have a value of a field, ascending, from the one after a user on.
+pub fn list_values(
+    connection: &Connection,
+    field_id: i64,
+    after: UserId,
+    limit: i64,
+) -> rusqlite::Result<Vec<(UserId, String)>> {
     connection
-        .prepare_cached("SELECT user_id, value FROM profile_value WHERE field_id = ?1")?
-        .query_map([field_id], |row| Ok((row.get(0)?, row.get(1)?)))?
+        .prepare_cached(
+            "SELECT user_id, value FROM profile_value WHERE field_id = ?1 AND user_id > ?2 ORDER BY user_id LIMIT ?3",
+        )?
+        .query_map((field_id, after, limit), |row| Ok((row.get(0)?, row.get(1)?)))?
         .collect()
 }
 

@@ -3,18 +3,19 @@
 use crate::app::App;
 use crate::auth::{Caller, Ctx};
 use crate::domain::limits::MAX_PROFILE_VALUES_PER_REQUEST;
-use crate::domain::profile_fields::field::ProfileField;
+use crate::domain::profile_fields::field::{FieldType, ProfileField};
 pub use crate::domain::profile_values::rules::NewValue;
 use crate::domain::profile_values::{events, rules};
 use crate::domain::rendering::{TimeLimit, on_snapshot, render_description};
 use crate::domain::{limits, profile_fields};
-use crate::error::{ApiError, ApiResult};
-use crate::store::Tx;
+use crate::error::{ApiError, ApiResult, ok_unless_refused};
+use crate::store::{FollowUp, Tx};
 use crate::types::UserId;
 use rusqlite::Connection;
+use serde::{Deserialize, Serialize};
 
 /// A new value of a custom profile field.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct ValueChange {
     /// The id of the field.
     pub id: i64,
@@ -99,6 +100,49 @@ pub fn delete_all(tx: &mut Tx<'_>, user_id: UserId) -> ApiResult<usize> {
         store(tx, user_id, &field, None)?;
     }
     Ok(fields.len())
+}
+
+/// Number of values that one step of a job looks at.
+const VALUES_PER_STEP: i64 = 50;
+
+/// A list of which options were removed: the values that are no option of it any more are deleted. If many people have a value,
+/// follow-up jobs look at the others. Values that are options again by then stay.
+#[derive(Serialize, Deserialize)]
+pub struct RemovedOptions {
+    field_id: i64,
+    /// The last user whose value was looked at.
+    after: UserId,
+}
+
+impl RemovedOptions {
+    /// All values of a field.
+    pub fn of(field_id: i64) -> Self {
+        Self { field_id, after: UserId(0) }
+    }
+}
+
+impl FollowUp for RemovedOptions {
+    const NAME: &'static str = "removed_options";
+
+    fn run(mut self, tx: &mut Tx<'_>) -> ApiResult<()> {
+        let field = ok_unless_refused(profile_fields::load(tx, self.field_id))?;
+        let Some(field) = field.filter(|field| field.r#type == FieldType::Select) else { return Ok(()) };
+        let options = field.data();
+        let mut budget = tx.budget(Self::NAME);
+        while budget.next_step() {
+            let values = profile_fields::list_values(tx, field.id, self.after, VALUES_PER_STEP)?;
+            let Some((last, _)) = values.last() else { return Ok(()) };
+            self.after = *last;
+            let removed = values.into_iter().filter(|(_, value)| !options.contains_key(value));
+            let removed: Vec<UserId> = removed.map(|(user_id, _)| user_id).collect();
+            for user_id in &removed {
+                profile_fields::delete_value(tx, *user_id, field.id)?;
+            }
+            events::emit_values_deleted(tx, field.id, &removed)?;
+        }
+        tx.then(self)?;
+        Ok(())
+    }
 }
 
 /// Checks the number of values in a request.

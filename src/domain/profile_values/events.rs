@@ -1,11 +1,11 @@
 //! Events about fields and values, and the fields in the answer of `POST /register`.
 
 use crate::domain::profile_fields::field::ProfileField;
-use crate::domain::realm::user_ids::everyone;
+use crate::domain::realm::user_ids::{active_ids, everyone};
 use crate::domain::users::events::{ChangedField, UserChange, UserUpdated};
 use crate::domain::{access, profile_fields, users};
 use crate::error::ApiResult;
-use crate::events::uniform_event;
+use crate::events::{Audience, uniform_event};
 use crate::store::Tx;
 use crate::types::UserId;
 use serde::{Deserialize, Serialize};
@@ -43,5 +43,19 @@ pub fn emit_value_changed(
     let user = users::find::by_id(tx, user_id)?;
     let audience = access::users::audience(tx, &user)?;
     tx.emit(UserUpdated::new(user_id, UserChange::ProfileField { custom_profile_field }), audience);
+    Ok(())
+}
+
+/// Emits that values of a field were deleted, each to all who can access its user. The users of the organization are loaded once.
+pub fn emit_values_deleted(tx: &mut Tx<'_>, field_id: i64, user_ids: &[UserId]) -> ApiResult<()> {
+    let active = active_ids(tx)?;
+    let all = Audience::set(active.clone());
+    for user_id in user_ids {
+        let user = users::find::by_id(tx, *user_id)?;
+        let unaware = access::users::without_access(tx, &user, &active)?;
+        let audience = if unaware.is_empty() { all.clone() } else { Audience::set(&active - &unaware) };
+        let custom_profile_field = ChangedField { id: field_id, value: None, rendered_value: None };
+        tx.emit(UserUpdated::new(*user_id, UserChange::ProfileField { custom_profile_field }), audience);
+    }
     Ok(())
 }

@@ -1,8 +1,10 @@
 //! `/users/me/profile_data`: values of profile fields.
 
 use super::{choices, field};
-use crate::harness::{Client, TestServer};
+use crate::background_jobs::server_in_steps;
+use crate::harness::{Client, TestServer, interrupt};
 use serde_json::{Value, json};
+use teamchat::app::Options;
 use teamchat::domain::profile_values::change::{NewValue, ValueChange};
 use teamchat::domain::{profile_values, rows};
 use teamchat::http::ApiError;
@@ -260,6 +262,39 @@ async fn a_deleted_choice_is_removed_from_all_profiles() {
         .await;
     assert_eq!(profile(&ada, &ada).await, json!({}));
     assert_eq!(profile(&ada, &bob).await[id.to_string()]["value"], "emacs");
+}
+
+/// Values of many people are deleted in several jobs, so that other changes do not wait for all of them.
+#[tokio::test]
+async fn a_deleted_choice_of_many_is_removed_in_several_jobs() {
+    let server = server_in_steps(Options::default()).await;
+    let (owner, guest) = (server.owner().await, server.guest("guest").await);
+    server.crowd(120).await;
+    server.restrict_guests().await;
+    let id = field(&owner, json!({"name": "Editor", "field_type": 3, "field_data": choices()})).await;
+    let all_choose_vim = format!(
+        "INSERT INTO profile_value (user_id, field_id, value)
+         SELECT user_id, {id}, 'vim' FROM user WHERE NOT is_system_bot"
+    );
+    let choose = async |data: Value| {
+        owner.patch(&format!("/realm/profile_fields/{id}"), json!({"field_data": data})).await.ok();
+    };
+    let without_vim = json!({"emacs": {"text": "GNU Emacs", "order": "1"}});
+    server.sql(&all_choose_vim).await;
+    server
+        .check_state_sync(&[&owner, &guest], async || {
+            choose(without_vim.clone()).await;
+            while server.count("follow_up").await != "0" {}
+            server.sql("").await;
+        })
+        .await;
+    assert_eq!(server.count("profile_value").await, "0");
+    assert_eq!(server.app().writer.background().figures()["removed_options"].most_steps, 1);
+    // An option that is back keeps the values that are left. The first job looked at fifty.
+    choose(choices()).await;
+    server.sql(&all_choose_vim).await;
+    Box::pin(interrupt(&server, choose(without_vim), choose(choices()))).await;
+    assert_eq!(server.count("profile_value").await, "72");
 }
 
 // conformance: profile-20
