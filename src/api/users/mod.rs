@@ -10,11 +10,16 @@ mod state;
 mod update;
 
 use crate::api::resource::{Resource, StatePart};
+use crate::domain::accounts::role::BotsOfGuest;
 use crate::domain::images::upload::BODY_LIMIT;
 use crate::http::{ADMINISTRATOR, Route, USER, VISITOR};
+use crate::store::FollowUpKind;
 use hyper::Method;
 
-pub const RESOURCE: Resource = Resource { name: "users", routes, state: STATE, ..Resource::EMPTY };
+pub const RESOURCE: Resource =
+    Resource { name: "users", routes, state: STATE, follow_ups: FOLLOW_UPS, ..Resource::EMPTY };
+
+const FOLLOW_UPS: &[FollowUpKind] = &[FollowUpKind::of::<BotsOfGuest>()];
 
 const STATE: &[StatePart] = &[StatePart { name: "realm_user", fetch: state::state }];
 

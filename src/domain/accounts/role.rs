@@ -8,10 +8,11 @@ use crate::domain::rows::user::UserRow;
 use crate::domain::users::emails;
 use crate::domain::users::events::{UserChange, UserUpdated};
 use crate::domain::visibility::Scope;
-use crate::domain::{access, bots, invites, notices, users, visibility};
+use crate::domain::{access, bots, invites, notices, rows, users, visibility};
 use crate::error::ApiResult;
-use crate::store::Tx;
-use crate::types::Role;
+use crate::store::{FollowUp, Tx};
+use crate::types::{Role, UserId};
+use serde::{Deserialize, Serialize};
 
 /// Gives a user a role that they do not have yet. The caller's permission has to be checked before.
 ///
@@ -38,9 +39,33 @@ pub fn change(tx: &mut Tx<'_>, user: &UserRow, role: Role, by: Actor) -> ApiResu
         Ok(())
     })?;
     if role == Role::Guest {
-        for bot in users::active_bots_of(tx, user.user_id)?.iter().filter(|bot| bot.role != Role::Guest) {
-            change(tx, bot, Role::Guest, by)?;
-        }
+        BotsOfGuest { owner_id: user.user_id, by }.run(tx)?;
     }
     notices::ownership::role_changed(tx, user, role, by)
+}
+
+/// Bots of a new guest, which become guests too. Each takes as long as a person, so follow-up jobs change those for which there is
+/// no time. Bots stay as they are if their owner is no guest any more by then.
+#[derive(Serialize, Deserialize)]
+pub struct BotsOfGuest {
+    owner_id: UserId,
+    by: Actor,
+}
+
+impl FollowUp for BotsOfGuest {
+    const NAME: &'static str = "bots_of_guest";
+
+    fn run(self, tx: &mut Tx<'_>) -> ApiResult<()> {
+        if rows::user::by_id(tx, self.owner_id)?.is_none_or(|owner| owner.role != Role::Guest) {
+            return Ok(());
+        }
+        let mut budget = tx.budget(Self::NAME);
+        for bot in users::active_bots_of(tx, self.owner_id)?.iter().filter(|bot| bot.role != Role::Guest) {
+            if !budget.next_step() {
+                return Ok(tx.then(self)?);
+            }
+            change(tx, bot, Role::Guest, self.by)?;
+        }
+        Ok(())
+    }
 }

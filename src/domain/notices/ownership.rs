@@ -6,10 +6,11 @@ use crate::domain::{notices, user_settings};
 use crate::error::ApiResult;
 use crate::store::Tx;
 use crate::types::{Language, Role, UserId};
+use serde::{Deserialize, Serialize};
 use teamchat_markdown::{Composition, Words};
 
 /// The user who changes an account.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Actor {
     /// A user of the organization.
     User(UserId),

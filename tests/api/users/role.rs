@@ -1,7 +1,9 @@
 //! `PATCH /users/{user_id}`: roles.
 
-use crate::harness::{Client, TestServer};
+use crate::background_jobs::server_in_steps;
+use crate::harness::{Client, TestServer, crash_between_jobs, interrupt};
 use serde_json::{Value, json};
+use teamchat::app::Options;
 use teamchat::commands::Command;
 use teamchat::types::Role;
 
@@ -94,4 +96,53 @@ async fn the_state_follows_each_role() {
         owner.patch(&path(&ada), json!({"role": role})).await.ok();
     };
     server.check_state_sync_after_each(&watching, roles, change).await;
+}
+
+/// The roles of a user's bots.
+async fn roles_of_bots(server: &TestServer, owner: &Client) -> Vec<String> {
+    let query = format!("SELECT role FROM user WHERE bot_owner_id = {} ORDER BY user_id", owner.user_id);
+    server.column(&query).await
+}
+
+/// The bots of a new guest become guests one after another, so that other changes do not wait for all of them.
+#[tokio::test]
+async fn many_bots_become_guests_in_several_jobs() {
+    let mut server = server_in_steps(Options::default()).await;
+    let (owner, ada, bob) = (server.owner().await, server.member("ada").await, server.member("bob").await);
+    for name in ["one", "two", "three"] {
+        server.bot(name, &ada).await;
+    }
+    server
+        .check_state_sync(&[&owner, &ada, &bob], async || {
+            owner.patch(&path(&ada), json!({"role": 600})).await.ok();
+            while server.count("follow_up").await != "0" {}
+            server.sql("").await;
+        })
+        .await;
+    assert_eq!(roles_of_bots(&server, &ada).await, ["600", "600", "600"]);
+    assert_eq!(server.app().writer.background().figures()["bots_of_guest"].most_steps, 1);
+
+    // A crash does not end it.
+    server.sql("UPDATE user SET role = 400 WHERE role = 600").await;
+    let account = path(&ada);
+    let demoted = owner.patch(&account, json!({"role": 600}));
+    Box::pin(crash_between_jobs(&mut server, demoted)).await.ok();
+    assert_eq!(roles_of_bots(&server, &ada).await, ["600", "600", "600"]);
+}
+
+#[tokio::test]
+async fn bots_stay_members_if_their_owner_is_one_again() {
+    let server = server_in_steps(Options::default()).await;
+    let (owner, ada) = (server.owner().await, server.member("ada").await);
+    for name in ["one", "two"] {
+        server.bot(name, &ada).await;
+    }
+    let account = path(&ada);
+    let change = |role: i64| owner.patch(&account, json!({"role": role}));
+    let again = async {
+        change(400).await.ok();
+    };
+    Box::pin(interrupt(&server, change(600), again)).await.ok();
+    // The first job changed the first bot.
+    assert_eq!(roles_of_bots(&server, &ada).await, ["600", "400"]);
 }
