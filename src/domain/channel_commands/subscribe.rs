@@ -175,14 +175,16 @@ fn emit_subscribed(
 /// Emits the subscriptions to a channel that is no longer archived. Only clients without archived channels receive them:
 /// to these the channel is new.
 pub fn emit_unarchived(tx: &mut Tx<'_>, stream: &StreamRow, record: &ChannelRecord) -> ApiResult<()> {
-    let subscribers: Arc<[UserId]> =
-        rows::channel::subscribers(tx, stream.stream_id)?.into_iter().map(UserId::from).collect();
+    let subscribers = rows::channel::subscribers(tx, stream.stream_id)?;
+    let defaults = NotificationDefaults::load_of_channel(tx, stream.stream_id)?;
     let mut groups: BTreeMap<(OwnSubscription, NotificationDefaults), Vec<UserId>> = BTreeMap::new();
-    for &user_id in &*subscribers {
-        if let Some((own, true)) = subscriptions::one(tx, user_id, stream.stream_id)? {
-            groups.entry((own, NotificationDefaults::load(tx, user_id)?)).or_default().push(user_id);
+    for (user_id, own) in subscriptions::list_of_channel(tx, stream.stream_id)? {
+        if user_id.is_in(&subscribers) {
+            let defaults = defaults.get(&user_id).copied().unwrap_or_default();
+            groups.entry((own, defaults)).or_default().push(user_id);
         }
     }
+    let subscribers: Arc<[UserId]> = subscribers.into_iter().map(UserId::from).collect();
     let record = Arc::new(record.clone());
     for ((own, defaults), users) in groups {
         let subscription = SubscriptionRecord::new(Arc::clone(&record), Some(&own))

@@ -135,6 +135,20 @@ pub fn one(
         .optional()
 }
 
+/// The active subscriptions to a channel, each with its user, ascending. The users may be deactivated.
+pub fn list_of_channel(
+    connection: &Connection,
+    stream_id: StreamId,
+) -> rusqlite::Result<Vec<(UserId, OwnSubscription)>> {
+    connection
+        .prepare_cached(&format!(
+            "SELECT {OWN_COLUMNS}, user_id FROM subscription JOIN recipient USING (stream_id)
+             WHERE stream_id = ?1 AND active ORDER BY user_id"
+        ))?
+        .query_map([stream_id], |row| Ok((row.get("user_id")?, OwnSubscription::read(row)?)))?
+        .collect()
+}
+
 /// The active subscribers of each channel that has any, ascending.
 pub fn all_subscribers(connection: &Connection) -> rusqlite::Result<HashMap<StreamId, Vec<UserId>>> {
     let mut statement = connection.prepare_cached(
@@ -373,16 +387,41 @@ impl NotificationDefaults {
         )?;
         let mut rows = statement.query([user_id])?;
         while let Some(row) = rows.next()? {
-            let setting = match row.get_ref(0)?.as_str()? {
-                "enable_stream_desktop_notifications" => &mut defaults.desktop_notifications,
-                "enable_stream_audible_notifications" => &mut defaults.audible_notifications,
-                "enable_stream_push_notifications" => &mut defaults.push_notifications,
-                "enable_stream_email_notifications" => &mut defaults.email_notifications,
-                _ => &mut defaults.wildcard_mentions_notify,
-            };
-            *setting = row.get(1)?;
+            defaults.set(row.get_ref(0)?.as_str()?, row.get(1)?);
         }
         Ok(defaults)
+    }
+
+    /// Loads the settings of the subscribers of a channel. Users whose settings are all the usual ones may be left out.
+    pub fn load_of_channel(
+        connection: &Connection,
+        stream_id: StreamId,
+    ) -> rusqlite::Result<HashMap<UserId, Self>> {
+        let mut all: HashMap<UserId, Self> = HashMap::new();
+        let mut statement = connection.prepare_cached(
+            "SELECT user_id, property, value = 'true' FROM subscription JOIN user_setting USING (user_id)
+             WHERE stream_id = ?1 AND active AND property IN (
+                 'enable_stream_desktop_notifications', 'enable_stream_audible_notifications',
+                 'enable_stream_push_notifications', 'enable_stream_email_notifications',
+                 'wildcard_mentions_notify')",
+        )?;
+        let mut rows = statement.query([stream_id])?;
+        while let Some(row) = rows.next()? {
+            all.entry(row.get(0)?).or_default().set(row.get_ref(1)?.as_str()?, row.get(2)?);
+        }
+        Ok(all)
+    }
+
+    /// Sets the value of one of the settings.
+    fn set(&mut self, property: &str, value: bool) {
+        let setting = match property {
+            "enable_stream_desktop_notifications" => &mut self.desktop_notifications,
+            "enable_stream_audible_notifications" => &mut self.audible_notifications,
+            "enable_stream_push_notifications" => &mut self.push_notifications,
+            "enable_stream_email_notifications" => &mut self.email_notifications,
+            _ => &mut self.wildcard_mentions_notify,
+        };
+        *setting = value;
     }
 
     /// Replaces the nulls of a subscription.

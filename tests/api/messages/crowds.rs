@@ -154,3 +154,31 @@ async fn reactions_do_not_look_up_each_former_subscriber() {
     }
     assert_similar(&counts);
 }
+
+/// The subscriptions to a channel that is no longer archived, and the settings of their users, are read together.
+#[tokio::test]
+async fn unarchived_channels_do_not_load_each_subscription() {
+    let mut counts = Vec::new();
+    for size in [40, 140] {
+        let server = TestServer::start().await;
+        let (owner, crowd) = (server.owner().await, server.crowd(size).await);
+        let subscribers: Vec<&Client> = crowd.iter().chain([&owner]).collect();
+        let garden = server.channel("garden", &subscribers).await;
+        crowd[1].patch("/settings", json!({"enable_stream_push_notifications": true})).await.ok();
+        let path = format!("/streams/{garden}");
+        owner.delete(&path, ()).await.ok();
+        let types = json!({"event_types": ["subscription"]});
+        let (mut of_one, mut of_other) = (crowd[1].register(&types).await, crowd[2].register(&types).await);
+        let unarchived = async {
+            owner.patch(&path, json!({"is_archived": false})).await.ok();
+        };
+        counts.push(statements(&server, unarchived).await);
+        for (queue, is_on) in [(&mut of_one, true), (&mut of_other, false)] {
+            let events = queue.expect_kinds(&["subscription/add"]).await;
+            let subscription = &events[0]["subscriptions"][0];
+            assert_eq!(subscription["push_notifications"], json!(is_on));
+            assert_eq!(subscription["subscribers"].as_array().map(Vec::len), Some(size + 1));
+        }
+    }
+    assert_similar(&counts);
+}
