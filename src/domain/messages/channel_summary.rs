@@ -2,9 +2,11 @@
 //! `is_recently_active` (feature level 323). Events are emitted when sending, deleting or moving changes them, and when a
 //! channel was silent for too long.
 
+use crate::domain::access::channel_viewers::ChannelViewers;
+use crate::domain::channels;
 use crate::domain::channels::events::{StreamChange, StreamUpdated};
+use crate::domain::groups::roles::UserFilter;
 use crate::domain::rows::channel::StreamRow;
-use crate::domain::{access, channels};
 use crate::error::ApiResult;
 use crate::events::Audience;
 use crate::store::{ExecuteCached, Tx, counter};
@@ -128,11 +130,38 @@ pub fn set_looked(tx: &Tx<'_>, now: i64, next: i64) -> ApiResult<()> {
     }
 }
 
+/// The users who can see channels, while [`with_shared_viewers`] runs and once they were needed.
+#[derive(Default)]
+struct SharedViewers {
+    is_on: bool,
+    viewers: Option<ChannelViewers>,
+}
+
+/// Runs work that sends messages, and changes no roles and groups. The users who can see the channels are loaded at most once: the
+/// messages may be the first ones of hundreds of new channels.
+pub fn with_shared_viewers<T>(
+    tx: &mut Tx<'_>,
+    work: impl FnOnce(&mut Tx<'_>) -> ApiResult<T>,
+) -> ApiResult<T> {
+    tx.cache_mut::<SharedViewers>().1.is_on = true;
+    let done = work(tx);
+    *tx.cache_mut::<SharedViewers>().1 = SharedViewers::default();
+    done
+}
+
 fn emit(tx: &mut Tx<'_>, stream: &StreamRow, changes: Vec<StreamChange>) -> ApiResult<()> {
     if changes.is_empty() {
         return Ok(());
     }
-    let audience = Audience::set(access::channel_viewers::users_who_can_see(tx, tx.now(), stream)?);
+    let shared = std::mem::take(tx.cache_mut::<SharedViewers>().1);
+    let mut viewers = match shared.viewers {
+        Some(viewers) => viewers,
+        None => ChannelViewers::load(tx, UserFilter::Everyone, tx.now())?,
+    };
+    let audience = Audience::set(viewers.users_who_can_see(tx, stream)?);
+    if shared.is_on {
+        *tx.cache_mut::<SharedViewers>().1 = SharedViewers { is_on: true, viewers: Some(viewers) };
+    }
     for change in changes {
         tx.emit(StreamUpdated::new(stream, change), audience.clone());
     }

@@ -3,6 +3,7 @@
 use crate::domain::groups::GroupRow;
 use crate::domain::groups::setting::GroupSetting;
 use crate::domain::groups::system::SystemGroup;
+use crate::domain::messages::channel_summary::with_shared_viewers;
 use crate::domain::messages::destination::Destination;
 use crate::domain::notices::budget;
 use crate::domain::rows::channel::{StreamRow, TopicsPolicy};
@@ -36,7 +37,7 @@ pub enum NoticeDestination {
 /// Sends notices about an action of the user `by`, in the job of the action. For that user they are marked as read. Those to
 /// people, and announcements, are left out if the user caused too many.
 pub fn send(tx: &mut Tx<'_>, notices: Vec<Notice>, by: UserId) -> ApiResult<()> {
-    notices.into_iter().try_for_each(|notice| send_one(tx, notice, by))
+    with_shared_viewers(tx, |tx| notices.into_iter().try_for_each(|notice| send_one(tx, notice, by)))
 }
 
 fn send_one(tx: &mut Tx<'_>, notice: Notice, by: UserId) -> ApiResult<()> {

@@ -3,7 +3,9 @@
 use super::{members, subscribe};
 use crate::channels::channel;
 use crate::harness::{Queue, TestServer};
+use crate::messages::bounds::count_steps;
 use serde_json::{Value, json};
+use std::sync::atomic::Ordering;
 
 /// The number of users in each event about subscribers of a channel.
 async fn sizes(queue: &mut Queue, op: &str) -> Vec<usize> {
@@ -97,4 +99,25 @@ async fn users_times_channels_are_split() {
                  AND content LIKE '%subscribed you%'";
     assert_eq!(server.column(query).await, ["7"]);
     queue.take().await;
+}
+
+/// The notice of its creation is the first message of a channel, of which all who can see the channel have to know.
+#[tokio::test]
+async fn users_are_not_loaded_for_each_new_channel() {
+    let mut counts = Vec::new();
+    for size in [100, 600] {
+        let server = TestServer::start().await;
+        let ada = server.member("ada").await;
+        server.crowd(size).await;
+        let counter = count_steps(&server).await;
+        for is_private in [false, true] {
+            let name = |number: i32| json!({"name": format!("private {is_private} {number}")});
+            let names: Vec<Value> = (0..40).map(name).collect();
+            let parameters = json!({"subscriptions": names, "invite_only": is_private});
+            ada.post("/users/me/subscriptions", parameters).await.ok();
+        }
+        counts.push(counter.load(Ordering::Relaxed));
+    }
+    // A user takes about ten steps each time.
+    assert!(counts[1] < counts[0] + 500 * 300, "{counts:?}");
 }
