@@ -17,6 +17,7 @@
 //! - `row_cache`: values made of single rows, shared by all snapshots;
 //! - [`DatabaseCopy`]: the whole database in memory, to go back to;
 //! - `snapshot_file`: copies of the database as files, for backups;
+//! - `upgrade_copy`: the copy of a file that is made before an upgrade;
 //! - `schema_check`: the schema of a file, compared with that of this program;
 //! - `pragmas`: SQLite's checks of a file, and giving pages back;
 //! - [`ScratchFolder`]: a folder that is removed unless it is complete;
@@ -54,6 +55,7 @@ mod table_version;
 #[cfg(test)]
 mod tests;
 mod tx;
+mod upgrade_copy;
 mod watchdog;
 mod work_in_parts;
 mod writer;

@@ -5,6 +5,7 @@ use super::file::{self, FileIdentity, LockedFile, beside};
 use super::file_state::{FileState, check_version, examine, refuse_foreign};
 use super::migrations::{MIGRATIONS, create, migrate};
 use super::row_cache::RowCache;
+use super::upgrade_copy::copy_before_upgrade;
 use super::{Announcement, OpenError, StoreError, new_database};
 use parking_lot::Mutex;
 use rusqlite::Connection;
@@ -27,9 +28,6 @@ const BRIEF: Duration = Duration::from_millis(100);
 
 /// The time between two attempts.
 const PAUSE: Duration = Duration::from_millis(10);
-
-/// Copies made before upgrades that are kept.
-const KEPT_COPIES: usize = 2;
 
 /// An open database. The locks against other processes are held until this is dropped.
 #[derive(Debug)]
@@ -324,86 +322,10 @@ pub fn leave_log_to_replicator(connection: &Connection) -> Result<(), StoreError
     Ok(())
 }
 
-fn copy_before_upgrade(path: &Path, connection: &Connection, version: usize) -> Result<PathBuf, OpenError> {
-    let copy = beside(path, format!(".before-{}", MIGRATIONS[version].0));
-    // There is one already if the upgrade failed before.
-    let made = file::create_private(&copy);
-    drop(made.map_err(|error| file::unwritable(&copy, &error.to_string()))?);
-    connection.backup("main", &copy, None::<fn(rusqlite::backup::Progress)>).map_err(|source| {
-        // Half a copy would take the space that is missing.
-        let _left = std::fs::remove_file(&copy);
-        explain(&copy, source)
-    })?;
-    remove_old_copies(path);
-    Ok(copy)
-}
-
-/// Removes the copies of earlier upgrades but the newest ones.
-fn remove_old_copies(path: &Path) {
-    let copies = MIGRATIONS.iter().map(|(name, _)| beside(path, format!(".before-{name}")));
-    for old in copies.filter(|copy| copy.exists()).rev().skip(KEPT_COPIES) {
-        match std::fs::remove_file(&old) {
-            Ok(()) => tracing::info!(path = %old.display(), "the copy of an earlier upgrade was removed"),
-            Err(error) => {
-                tracing::warn!(%error, path = %old.display(), "the copy of an earlier upgrade stays");
-            }
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::connect::connect_scratch;
-    use super::super::migrations::APPLICATION_ID;
     use super::*;
-
-    #[test]
-    fn the_newest_two_copies_of_upgrades_are_kept() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("chat.sqlite");
-        old_file(&path);
-        let last = MIGRATIONS.len() - 1;
-        let copy = |index: usize| beside(&path, format!(".before-{}", MIGRATIONS[index].0));
-        for index in [1, 2, last - 1] {
-            std::fs::write(copy(index), "").unwrap();
-        }
-        let other = beside(&path, ".before-holidays");
-        std::fs::write(&other, "").unwrap();
-        drop(Database::open(&path).unwrap());
-        let kept = [1, 2, last - 1, last].map(|index| copy(index).exists());
-        assert_eq!(kept, [false, false, true, true]);
-        assert!(other.exists());
-    }
-
-    /// An older file with a client, and the version that it is of.
-    fn old_file(path: &Path) -> usize {
-        let version = MIGRATIONS.len() - 1;
-        let mut connection = connect(path, false).unwrap();
-        migrate(&mut connection, 0..version).unwrap();
-        connection.pragma_update(None, "application_id", APPLICATION_ID).unwrap();
-        connection.execute_batch("INSERT INTO client (id, name) VALUES (1, 'kept')").unwrap();
-        version
-    }
-
-    fn version_and_client(path: &Path) -> (usize, String) {
-        let connection = connect(path, true).unwrap();
-        let version: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0)).unwrap();
-        (version as usize, connection.query_row("SELECT name FROM client", [], |row| row.get(0)).unwrap())
-    }
-
-    #[test]
-    fn an_older_file_is_copied_and_upgraded_once() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("chat.sqlite");
-        let version = old_file(&path);
-        let database = Database::open(&path).unwrap();
-        let copy = database.upgraded_from.clone().unwrap();
-        assert_eq!(copy, beside(&path, format!(".before-{}", MIGRATIONS[version].0)));
-        drop(database);
-        assert_eq!(version_and_client(&copy), (version, "kept".to_owned()));
-        assert_eq!(version_and_client(&path), (MIGRATIONS.len(), "kept".to_owned()));
-        assert_eq!(Database::open(&path).unwrap().upgraded_from, None);
-    }
 
     #[test]
     fn a_second_server_is_refused_until_the_first_is_gone() {
