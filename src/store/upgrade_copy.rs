@@ -2,7 +2,7 @@
 
 use super::OpenError;
 use super::connect::explain;
-use super::file::{beside, create_private, unwritable};
+use super::file::{adopt_owner_of_folder, beside, create_private, unwritable};
 use super::migrations::MIGRATIONS;
 use rusqlite::Connection;
 use std::path::{Path, PathBuf};
@@ -18,8 +18,10 @@ pub(super) fn copy_before_upgrade(
 ) -> Result<PathBuf, OpenError> {
     let copy = beside(path, format!(".before-{}", MIGRATIONS[version].0));
     // There is one already if the upgrade failed before.
-    let made = create_private(&copy);
-    drop(made.map_err(|error| unwritable(&copy, &error.to_string()))?);
+    let file = create_private(&copy).map_err(|error| unwritable(&copy, &error.to_string()))?;
+    // A command of root may be the one that upgrades.
+    adopt_owner_of_folder(&copy, &file);
+    drop(file);
     connection.backup("main", &copy, None::<fn(rusqlite::backup::Progress)>).map_err(|source| {
         // Half a copy would take the space that is missing.
         let _left = std::fs::remove_file(&copy);

@@ -1,6 +1,8 @@
 //! Files and folders that a command cannot use: the error names them, with the remedy.
 
 use crate::program::{command, create_owner, folder_with_database, words};
+use flate2::read::GzDecoder;
+use std::io::Read;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
@@ -100,4 +102,27 @@ fn an_account_creates_only_a_database_that_was_named() {
     create_owner(folder.path());
     let (code, _, said) = run();
     assert!(code == 1 && said.contains("Email is already in use."), "{said}");
+}
+
+/// A folder with a database of version 0.1.0.
+fn folder_with_older_database() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let mut older = Vec::new();
+    let packed = &include_bytes!("../api/upgrades/0.1.0.sqlite.gz")[..];
+    GzDecoder::new(packed).read_to_end(&mut older).unwrap();
+    std::fs::write(folder.path().join("chat.sqlite"), &older).unwrap();
+    folder
+}
+
+#[test]
+fn the_copy_of_an_older_database_has_the_owner_of_its_folder() {
+    let folder = folder_with_older_database();
+    let db = folder.path().join("chat.sqlite");
+    // Only root can give files away.
+    for path in [folder.path(), &db] {
+        let _refused = chown(path, Some(NOBODY), None);
+    }
+    assert_eq!(words(&command(&["user", "list", "--db"]).arg(&db).output().unwrap()).0, 0);
+    let owner = |path: &Path| std::fs::metadata(path).unwrap().uid();
+    assert_eq!(owner(&folder.path().join("chat.sqlite.before-0010_sessions")), owner(folder.path()));
 }
