@@ -2,13 +2,17 @@
 
 use super::OpenError;
 use super::connect::explain;
-use super::file::{adopt_owner_of_folder, beside, create_private, unwritable};
+use super::file::{adopt_owner_of_folder, beside, create_private, free_space, unwritable};
 use super::migrations::MIGRATIONS;
 use rusqlite::Connection;
 use std::path::{Path, PathBuf};
 
 /// Copies made before upgrades that are kept.
 const KEPT_COPIES: usize = 2;
+
+/// The space that a copy leaves on the disk, in bytes, unless the database is smaller: for the changes of the upgrade, and for the
+/// server after it.
+const RESERVE: u64 = 256 << 20;
 
 /// Copies a database with this schema version to a file beside it, and returns the path of the copy. Removes older copies.
 pub(super) fn copy_before_upgrade(
@@ -22,13 +26,37 @@ pub(super) fn copy_before_upgrade(
     // A command of root may be the one that upgrades.
     adopt_owner_of_folder(&copy, &file);
     drop(file);
-    connection.backup("main", &copy, None::<fn(rusqlite::backup::Progress)>).map_err(|source| {
+    let made = check_space(path, connection).and_then(|size| {
+        tracing::info!(copy = %copy.display(), mib = size >> 20, "copying the file before the upgrade");
+        let written = connection.backup("main", &copy, None::<fn(rusqlite::backup::Progress)>);
+        written.map_err(|source| explain(&copy, source))
+    });
+    made.inspect_err(|_| {
         // Half a copy would take the space that is missing.
-        let _left = std::fs::remove_file(&copy);
-        explain(&copy, source)
+        for ending in ["", "-journal"] {
+            let _left = std::fs::remove_file(beside(&copy, ending));
+        }
     })?;
     remove_old_copies(path);
     Ok(copy)
+}
+
+/// Returns the size of the database in bytes. Fails if the disk has too little space for the upgrade: each try would fill it again.
+fn check_space(path: &Path, connection: &Connection) -> Result<u64, OpenError> {
+    let pragma = |name: &str| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
+    let size = pragma("page_count").and_then(|pages| Ok(pages * pragma("page_size")?));
+    let size = size.map_err(|source| explain(path, source))?.cast_unsigned();
+    let needed = size + size.min(RESERVE);
+    match free_space(path) {
+        Some(free) if free < needed => {
+            let (free, needed) = (free >> 20, needed.div_ceil(1 << 20));
+            let why = format!(
+                "the disk has {free} MiB left, and the upgrade, which saves a copy first, needs {needed} MiB; free some space"
+            );
+            Err(OpenError::NotCopied { path: path.to_owned(), why })
+        }
+        _ => Ok(size),
+    }
 }
 
 /// Removes the copies of earlier upgrades but the newest ones.

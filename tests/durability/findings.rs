@@ -4,8 +4,10 @@ use crate::backups::{error_of, json_of, run, run_with, text};
 use crate::checks::{FILL, change};
 use crate::disk::{Disk, EIO};
 use crate::program::{Person, Server};
+use flate2::read::GzDecoder;
 use serde_json::{Value, json};
 use std::fs::File;
+use std::io::Read;
 use std::path::Path;
 
 /// The status and the message of `GET /health`.
@@ -188,4 +190,27 @@ fn commands_that_need_space_refuse_before_they_write() {
     assert!(size(&db) < full / 2);
     let left: Vec<_> = names().difference(&before).cloned().collect();
     assert!(left.iter().all(|name| name == "control"), "{left:?}");
+}
+
+/// An upgrade that fills the disk would fail at each restart, or leave a server that refuses changes.
+#[test]
+fn an_upgrade_needs_space_for_a_copy_and_for_the_server() {
+    let disk = Disk::new();
+    let db = disk.database();
+    let mut older = Vec::new();
+    let packed = &include_bytes!("../api/upgrades/0.1.0.sqlite.gz")[..];
+    GzDecoder::new(packed).read_to_end(&mut older).unwrap();
+    // It has 0.75 MiB.
+    std::fs::write(&db, &older).unwrap();
+    let copy = db.with_file_name("chat.sqlite.before-0010_sessions");
+    for command in [&["status"][..], &["compact"], &["serve", "--listen", "127.0.0.1:0"]] {
+        disk.fail("free", 0, 1);
+        let error = error_of(&[command, &["--db", text(&db)]].concat(), &disk.variables());
+        let expected = "could not be copied: the disk has 1 MiB left, and the upgrade, which saves a copy first, needs 2 MiB";
+        assert!(error.contains(expected), "{command:?}: {error}");
+        assert!(std::fs::read(&db).unwrap() == older && !copy.exists(), "{command:?}");
+    }
+    disk.fail("free", 0, 2);
+    let upgraded = run_with(&["status", "--db", text(&db)], &disk.variables());
+    assert!(upgraded.status.success() && copy.exists(), "{upgraded:?}");
 }
