@@ -1,7 +1,7 @@
 //! `teamchat check` and `teamchat compact`.
 
 use super::backup::size;
-use super::common::{Failure, File, Output, escaped, print, record, run_command};
+use super::common::{Failure, File, Output, escaped, print, record, report_upgrade, run_command};
 use super::progress::{Meter, while_shown};
 use clap::Args;
 use clap::builder::BoolishValueParser;
@@ -146,13 +146,14 @@ fn rewrite(db: &Path) -> Result<(u64, u64), Failure> {
     let mut log = std::fs::canonicalize(db)?.into_os_string();
     log.push("-wal");
     let saved = || std::fs::metadata(&log).map_or(0, |metadata| metadata.len());
-    let (bytes_before, bytes_after) = while_shown(
+    let (bytes_before, bytes_after, upgraded_from) = while_shown(
         || Database::compact(db),
         |meter| match saved() {
             0 => meter.show("rewriting", 0, 0),
             saved => meter.show("saving", saved.min(used), used),
         },
     )??;
+    report_upgrade(db, upgraded_from.as_deref())?;
     record(db, Work::Compact { bytes_before, bytes_after });
     Ok((bytes_before, bytes_after))
 }

@@ -174,9 +174,10 @@ pub fn run_creating<T: DeserializeOwned>(
                 Database::check_exists(db)?;
             }
             let engine = Engine::open(db, Clock::System, Options::default()).await?;
-            let is_new = engine.is_new();
+            let (is_new, upgraded_from) = (engine.is_new(), engine.upgraded_from().map(Path::to_owned));
             let answer = commands::run(&engine.app, command).await;
             tokio::task::spawn_blocking(move || engine.close()).await?;
+            report_upgrade(db, upgraded_from.as_deref())?;
             match answer {
                 Ok(_) if is_new => writeln!(std::io::stderr(), "Created the database {}", db.display())?,
                 Err(_) if is_new => Database::remove(db)?,
@@ -186,6 +187,19 @@ pub fn run_creating<T: DeserializeOwned>(
         })?,
     };
     Ok(serde_json::from_value(answer)?)
+}
+
+/// Names the copy of an older file that a command had to upgrade: older versions refuse the file from now on.
+pub fn report_upgrade(db: &Path, copy: Option<&Path>) -> std::io::Result<()> {
+    match copy {
+        Some(copy) => writeln!(
+            std::io::stderr(),
+            "Upgraded the database {}; the previous file was saved as {}",
+            db.display(),
+            copy.display()
+        ),
+        None => Ok(()),
+    }
 }
 
 /// Writes work on a database file into its audit log. The work is done, so a failure is a warning.

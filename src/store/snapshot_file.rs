@@ -69,8 +69,9 @@ impl Database {
         connect_scratch(path).map_err(|source| OpenError::Sqlite { path: path.to_owned(), source })
     }
 
-    /// Rewrites a database that no server has open without its free space. Returns its size before and after, in bytes.
-    pub fn compact(path: &Path) -> Result<(u64, u64), OpenError> {
+    /// Rewrites a database that no server has open without its free space. Returns its size before and after, in bytes, and the
+    /// copy of an older file that was upgraded first.
+    pub fn compact(path: &Path) -> Result<(u64, u64, Option<PathBuf>), OpenError> {
         let database = Self::open(path)?;
         let size = || std::fs::metadata(database.path()).map_or(0, |metadata| metadata.len());
         let before = size();
@@ -91,7 +92,7 @@ impl Database {
             StoreError::Sqlite(source) => explain(path, source),
             error => OpenError::ReadOnly { path: path.to_owned(), why: error.to_string() },
         })?;
-        Ok((before, size()))
+        Ok((before, size(), database.upgraded_from.clone()))
     }
 
     /// Removes the files of a database that no process has open: it was created for a command that failed.

@@ -126,3 +126,20 @@ fn the_copy_of_an_older_database_has_the_owner_of_its_folder() {
     let owner = |path: &Path| std::fs::metadata(path).unwrap().uid();
     assert_eq!(owner(&folder.path().join("chat.sqlite.before-0010_sessions")), owner(folder.path()));
 }
+
+#[test]
+fn commands_name_the_copy_of_an_older_database() {
+    for arguments in [&["status"][..], &["user", "list"], &["compact"]] {
+        let folder = folder_with_older_database();
+        let db = std::fs::canonicalize(folder.path()).unwrap().join("chat.sqlite");
+        let run = || words(&command(arguments).arg("--db").arg(&db).output().unwrap());
+        let name = db.display();
+        let expected = format!(
+            "Upgraded the database {name}; the previous file was saved as {name}.before-0010_sessions\n"
+        );
+        let (code, _, said) = run();
+        assert!(code == 0 && said.contains(&expected), "{arguments:?}: {said}");
+        let (code, _, said) = run();
+        assert!(code == 0 && !said.contains("Upgraded"), "{arguments:?}: {said}");
+    }
+}
