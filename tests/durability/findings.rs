@@ -2,7 +2,7 @@
 
 use crate::backups::{error_of, json_of, run, run_with, text};
 use crate::checks::{FILL, change};
-use crate::disk::{Disk, EIO};
+use crate::disk::{Disk, EIO, ENOSPC};
 use crate::program::{Person, Server};
 use flate2::read::GzDecoder;
 use serde_json::{Value, json};
@@ -192,15 +192,20 @@ fn commands_that_need_space_refuse_before_they_write() {
     assert!(left.iter().all(|name| name == "control"), "{left:?}");
 }
 
+/// A database of version 0.1.0. It has 0.75 MiB.
+fn older_database() -> Vec<u8> {
+    let mut older = Vec::new();
+    let packed = &include_bytes!("../api/upgrades/0.1.0.sqlite.gz")[..];
+    GzDecoder::new(packed).read_to_end(&mut older).unwrap();
+    older
+}
+
 /// An upgrade that fills the disk would fail at each restart, or leave a server that refuses changes.
 #[test]
 fn an_upgrade_needs_space_for_a_copy_and_for_the_server() {
     let disk = Disk::new();
     let db = disk.database();
-    let mut older = Vec::new();
-    let packed = &include_bytes!("../api/upgrades/0.1.0.sqlite.gz")[..];
-    GzDecoder::new(packed).read_to_end(&mut older).unwrap();
-    // It has 0.75 MiB.
+    let older = older_database();
     std::fs::write(&db, &older).unwrap();
     let copy = db.with_file_name("chat.sqlite.before-0010_sessions");
     for command in [&["status"][..], &["compact"], &["serve", "--listen", "127.0.0.1:0"]] {
@@ -213,4 +218,25 @@ fn an_upgrade_needs_space_for_a_copy_and_for_the_server() {
     disk.fail("free", 0, 2);
     let upgraded = run_with(&["status", "--db", text(&db)], &disk.variables());
     assert!(upgraded.status.success() && copy.exists(), "{upgraded:?}");
+}
+
+/// All steps of an upgrade are one transaction.
+#[test]
+fn an_upgrade_that_fails_leaves_the_older_database() {
+    let disk = Disk::new();
+    let db = disk.database();
+    let older = older_database();
+    let status = ["status", "--db", text(&db)];
+    for (kind, after) in [("write", 0), ("write", 20), ("full", 0), ("full", 20)] {
+        std::fs::write(&db, &older).unwrap();
+        disk.fail(kind, after, ENOSPC);
+        let error = error_of(&status, &disk.variables());
+        let expected = "cannot be written: the disk is full; free some space";
+        assert!(error.contains(expected), "{kind} {after}: {error}");
+        assert!(std::fs::read(&db).unwrap() == older, "{kind} {after}");
+        disk.heal();
+        let upgraded = run_with(&status, &disk.variables());
+        assert!(upgraded.status.success(), "{kind} {after}: {upgraded:?}");
+        disk.check_integrity();
+    }
 }
