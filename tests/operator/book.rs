@@ -61,6 +61,11 @@ const NOT_RUN: &[(&str, &str, &str)] = &[
         "teamchat backup --db chat.sqlite trial.zst",
         "it needs a program of a later version; tests/api/upgrades restores files of earlier ones",
     ),
+    (
+        "upgrades.md",
+        "systemctl stop teamchat",
+        "it needs a program of an earlier version; tests/operator/files.rs restores the copy",
+    ),
 ];
 
 /// The commands in blocks that are to be run, with a line for each.

@@ -143,3 +143,25 @@ fn commands_name_the_copy_of_an_older_database() {
         assert!(code == 0 && !said.contains("Upgraded"), "{arguments:?}: {said}");
     }
 }
+
+/// Clients know events of the newer version, whose ids the older one gives to others: without their queues, they register again.
+#[test]
+fn the_copy_of_an_older_database_is_restored_without_its_queues() {
+    let folder = folder_with_older_database();
+    let db = folder.path().join("chat.sqlite");
+    let copy = folder.path().join("chat.sqlite.before-0010_sessions");
+    let state = |path: &Path| -> (i64, i64) {
+        let connection = rusqlite::Connection::open(path).unwrap();
+        let query =
+            "SELECT (SELECT user_version FROM pragma_user_version), (SELECT count(*) FROM event_queue)";
+        connection.query_row(query, [], |row| Ok((row.get(0)?, row.get(1)?))).unwrap()
+    };
+    let (version, queues) = state(&db);
+    assert!(queues > 0);
+    assert_eq!(words(&command(&["user", "list", "--db"]).arg(&db).output().unwrap()).0, 0);
+    assert_eq!(state(&copy), (version, queues));
+    assert!(state(&db).0 > version);
+    let restored = command(&["restore", "--db"]).arg(&db).arg(&copy).output().unwrap();
+    assert_eq!(words(&restored).0, 0, "{restored:?}");
+    assert_eq!(state(&db), (version, 0));
+}
