@@ -8,6 +8,12 @@ use std::marker::PhantomData;
 use std::net::IpAddr;
 use std::ops::Deref;
 
+/// The role of a row of `user`. Bots of a new guest become guests in follow-up jobs. Until theirs has run, their requests have the
+/// rights of a guest: the guest has their keys.
+pub(super) const EFFECTIVE_ROLE: &str = "coalesce((SELECT owner.role FROM user AS owner
+    WHERE owner.user_id = user.bot_owner_id AND owner.role = 600 AND EXISTS (SELECT 1 FROM follow_up
+        WHERE id > 0 AND name = 'bots_of_guest' AND data ->> 'owner_id' = owner.user_id)), role)";
+
 /// An authenticated user or bot.
 #[derive(Clone, Debug)]
 pub struct Caller {
@@ -149,9 +155,10 @@ impl Caller {
     /// authenticated.
     pub fn reload(&mut self, connection: &Connection) -> ApiResult<()> {
         let row = connection
-            .prepare_cached(
-                "SELECT role, bot_owner_id, is_active, (SELECT deactivated FROM realm) FROM user WHERE user_id = ?1",
-            )?
+            .prepare_cached(&format!(
+                "SELECT {EFFECTIVE_ROLE}, bot_owner_id, is_active, (SELECT deactivated FROM realm)
+                 FROM user WHERE user_id = ?1"
+            ))?
             .query_row([self.user_id], |row| {
                 let (is_active, is_realm_deactivated): (bool, bool) = (row.get(2)?, row.get(3)?);
                 Ok((row.get(0)?, row.get(1)?, is_active, is_realm_deactivated))
@@ -180,8 +187,8 @@ impl Caller {
         if !self.credential.exists(connection, self.user_id)? {
             return Err(self.credential.gone());
         }
-        let statement = "SELECT role FROM user WHERE user_id = ?1";
-        Ok(connection.prepare_cached(statement)?.query_row([self.user_id], |row| row.get(0))?)
+        let statement = format!("SELECT {EFFECTIVE_ROLE} FROM user WHERE user_id = ?1");
+        Ok(connection.prepare_cached(&statement)?.query_row([self.user_id], |row| row.get(0))?)
     }
 }
 

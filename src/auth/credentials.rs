@@ -1,6 +1,6 @@
 //! Credentials of a request: the `Authorization` header, API keys, sessions, and their accounts. [`admit`] judges them all.
 
-use super::caller::{Caller, Credential, invalid_key, refused_key};
+use super::caller::{Caller, Credential, EFFECTIVE_ROLE, invalid_key, refused_key};
 use super::session;
 use crate::error::{ApiError, ApiResult};
 use crate::types::BotType;
@@ -54,7 +54,7 @@ pub struct CredentialRow {
 
 impl CredentialRow {
     /// The tables that [`CredentialRow::find`] reads, for a cache that has to know when they
-    /// change. Who made a bot never does.
+    /// change. Who made a bot never does. Jobs that leave bots of a guest to another one, or change the last ones, change `user`.
     pub const TABLES: &[&str] = &["api_key", "session", "user", "realm"];
 
     /// Loads the credential of a kind with this digest. `version` is one of before. System bots have none: a restored backup from
@@ -67,22 +67,26 @@ impl CredentialRow {
     ) -> ApiResult<Option<Self>> {
         let statement = match kind {
             SecretKind::ApiKey => {
-                "SELECT user_id, role, bot_type, bot_owner_id, is_active, delivery_email_key, api_key.id,
-                        (SELECT deactivated FROM realm), lower(email), coalesce(last_used, date_created),
-                        (SELECT created_by FROM bot WHERE bot.user_id = user.user_id)
-                 FROM api_key JOIN user USING (user_id) LEFT JOIN api_key_use ON api_key_id = api_key.id
-                 WHERE digest = ?1 AND NOT is_system_bot"
+                format!(
+                    "SELECT user_id, {EFFECTIVE_ROLE}, bot_type, bot_owner_id, is_active, delivery_email_key, api_key.id,
+                            (SELECT deactivated FROM realm), lower(email), coalesce(last_used, date_created),
+                            (SELECT created_by FROM bot WHERE bot.user_id = user.user_id)
+                     FROM api_key JOIN user USING (user_id) LEFT JOIN api_key_use ON api_key_id = api_key.id
+                     WHERE digest = ?1 AND NOT is_system_bot"
+                )
             }
             SecretKind::Session => {
-                "SELECT user_id, role, bot_type, bot_owner_id, is_active, delivery_email_key, session.id,
-                        (SELECT deactivated FROM realm), lower(email), coalesce(last_used, date_created),
-                        (SELECT created_by FROM bot WHERE bot.user_id = user.user_id)
-                 FROM session JOIN user USING (user_id) LEFT JOIN session_use ON session_id = session.id
-                 WHERE digest = ?1 AND NOT is_system_bot"
+                format!(
+                    "SELECT user_id, {EFFECTIVE_ROLE}, bot_type, bot_owner_id, is_active, delivery_email_key, session.id,
+                            (SELECT deactivated FROM realm), lower(email), coalesce(last_used, date_created),
+                            (SELECT created_by FROM bot WHERE bot.user_id = user.user_id)
+                     FROM session JOIN user USING (user_id) LEFT JOIN session_use ON session_id = session.id
+                     WHERE digest = ?1 AND NOT is_system_bot"
+                )
             }
         };
         let found = connection
-            .prepare_cached(statement)?
+            .prepare_cached(&statement)?
             .query_row([digest], |row| {
                 let id = row.get(6)?;
                 let caller = Caller {

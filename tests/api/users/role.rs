@@ -146,3 +146,24 @@ async fn bots_stay_members_if_their_owner_is_one_again() {
     // The first job changed the first bot.
     assert_eq!(roles_of_bots(&server, &ada).await, ["600", "400"]);
 }
+
+/// A bot whose job has not come yet could otherwise read for the guest, who has its key.
+#[tokio::test]
+async fn bots_of_a_new_guest_have_the_rights_of_guests_at_once() {
+    let server = server_in_steps(Options::default()).await;
+    let (owner, ada) = (server.owner().await, server.member("ada").await);
+    let garden = server.channel("garden", &[&owner]).await;
+    let id = owner.send(garden, "lunch", "hello").await;
+    server.bot("one", &ada).await;
+    let two = server.bot("two", &ada).await;
+    let reactions = format!("/messages/{id}/reactions");
+    two.post(&reactions, json!({"emoji_name": "tada"})).await.ok();
+    let account = path(&ada);
+    let demoted = owner.patch(&account, json!({"role": 600}));
+    let meanwhile = async {
+        let refused = two.post(&reactions, json!({"emoji_name": "heart"})).await;
+        refused.error(400, "BAD_REQUEST", "Invalid message(s)");
+    };
+    Box::pin(interrupt(&server, demoted, meanwhile)).await.ok();
+    assert_eq!(roles_of_bots(&server, &ada).await, ["600", "600"]);
+}
