@@ -203,7 +203,8 @@ fn update_profile_field(tx: &mut Tx<'_>, _caller: &Administrator, params: Update
         return Ok(Reply::ok());
     }
     profile_fields::update(tx, &field)?;
-    if field.r#type == FieldType::Select {
+    let removes_options = data_before.keys().any(|option| !data.contains_key(option));
+    if field.r#type == FieldType::Select && removes_options {
         RemovedOptions::of(field.id).run(tx)?;
     }
     let changed = Entry::new(Action::ItemChanged, subject(field.id, &before));

@@ -48,6 +48,9 @@ pub fn emit_value_changed(
 
 /// Emits that values of a field were deleted, each to all who can access its user. The users of the organization are loaded once.
 pub fn emit_values_deleted(tx: &mut Tx<'_>, field_id: i64, user_ids: &[UserId]) -> ApiResult<()> {
+    if user_ids.is_empty() {
+        return Ok(());
+    }
     let active = active_ids(tx)?;
     let all = Audience::set(active.clone());
     for user_id in user_ids {
