@@ -281,7 +281,7 @@ async fn a_deleted_choice_of_many_is_removed_in_several_jobs() {
     };
     let without_vim = json!({"emacs": {"text": "GNU Emacs", "order": "1"}});
     server.sql(&all_choose_vim).await;
-    // Without an option less, the values are not looked at.
+    // If no option is removed, the values are not read.
     owner.patch(&format!("/realm/profile_fields/{id}"), json!({"name": "Tool"})).await.ok();
     assert!(!server.app().writer.background().figures().contains_key("removed_options"));
     server
