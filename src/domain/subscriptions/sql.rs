@@ -143,7 +143,8 @@ pub fn list_of_channel(
     connection
         .prepare_cached(&format!(
             "SELECT {OWN_COLUMNS}, user_id FROM subscription JOIN recipient USING (stream_id)
-             WHERE stream_id = ?1 AND active ORDER BY user_id"
+             WHERE stream_id = ?1 AND user_id IN (SELECT user_id FROM subscription WHERE stream_id = ?1 AND active)
+             ORDER BY user_id"
         ))?
         .query_map([stream_id], |row| Ok((row.get("user_id")?, OwnSubscription::read(row)?)))?
         .collect()
