@@ -153,16 +153,17 @@ async fn bots_of_a_new_guest_have_the_rights_of_guests_at_once() {
     let server = server_in_steps(Options::default()).await;
     let (owner, ada) = (server.owner().await, server.member("ada").await);
     let garden = server.channel("garden", &[&owner]).await;
-    let id = owner.send(garden, "lunch", "hello").await;
+    let first = owner.send(garden, "lunch", "one").await;
+    let second = owner.send(garden, "lunch", "two").await;
     server.bot("one", &ada).await;
     let two = server.bot("two", &ada).await;
-    let reactions = format!("/messages/{id}/reactions");
-    two.post(&reactions, json!({"emoji_name": "tada"})).await.ok();
+    let react =
+        async |id: i64| two.post(&format!("/messages/{id}/reactions"), json!({"emoji_name": "tada"})).await;
+    react(first).await.ok();
     let account = path(&ada);
     let demoted = owner.patch(&account, json!({"role": 600}));
     let meanwhile = async {
-        let refused = two.post(&reactions, json!({"emoji_name": "heart"})).await;
-        refused.error(400, "BAD_REQUEST", "Invalid message(s)");
+        react(second).await.error(400, "BAD_REQUEST", "Invalid message(s)");
     };
     Box::pin(interrupt(&server, demoted, meanwhile)).await.ok();
     assert_eq!(roles_of_bots(&server, &ada).await, ["600", "600"]);
