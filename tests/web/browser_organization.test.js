@@ -224,6 +224,7 @@ describe("forms that are open", () => {
     assert.equal(await onField(ina, "Description", (text) => text.value), "About boats");
     await go(ina, "#organization/audit-log");
     await untilText(ina, "dialog h2", "Audit log");
+    await untilText(ina, "dialog .row", "role changed: Ina");
     await become(400);
     await untilOffered([false, false]);
     await untilText(ina, "dialog h2", "Name and icon");
