@@ -58,7 +58,7 @@ pub async fn create_user(
 
 /// Checks the name and the email, and that the email's domain may join.
 fn check_account(connection: &Connection, email: &str, full_name: &str) -> ApiResult<()> {
-    let (_, email) = check_new_user(connection, email, full_name)?;
+    let (_, email) = check_new_user(connection, email, full_name, false)?;
     check_may_join(connection, &email)?
         .map_err(|refusal| ApiError::bad_request(refusal.reason_for_new_user(Language::English, &email)))
 }

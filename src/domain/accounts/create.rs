@@ -31,11 +31,17 @@ pub struct NewUser {
 }
 
 /// Checks the name and the real email of a new user, and returns them in this order without surrounding white space.
-pub fn check_new_user(connection: &Connection, email: &str, full_name: &str) -> ApiResult<(String, String)> {
+pub fn check_new_user(
+    connection: &Connection,
+    email: &str,
+    full_name: &str,
+    is_bot: bool,
+) -> ApiResult<(String, String)> {
     let full_name = names::check_full_name(full_name)?;
     names::check_available(connection, &full_name, None)?;
     let email = email.trim();
-    if !names::is_new_email(email) {
+    let is_valid = if is_bot { names::is_new_bot_email(email) } else { names::is_new_email(email) };
+    if !is_valid {
         return Err(ApiError::bad_request("Enter a valid email address."));
     }
     if emails::is_taken(connection, email)? {
@@ -61,7 +67,7 @@ pub fn create_with_domain(tx: &mut Tx<'_>, new: &NewUser, domain: &str) -> ApiRe
 
 /// Creates a user without subscriptions and welcome message, and emits `realm_user` events to everyone.
 pub fn create_without_channels(tx: &mut Tx<'_>, new: &NewUser, domain: &str) -> ApiResult<UserRow> {
-    let (full_name, email) = check_new_user(tx, &new.email, &new.full_name)?;
+    let (full_name, email) = check_new_user(tx, &new.email, &new.full_name, new.bot.is_some())?;
     let row = users::NewUserRow {
         email: &email,
         full_name: &full_name,
