@@ -172,7 +172,7 @@ async fn invalid_parameters_are_refused() {
 async fn a_long_message_is_cut_and_a_long_name_too() {
     let server = TestServer::start().await;
     let moderator = server.moderator("moderator").await;
-    let bob = server.member(&"b".repeat(80)).await;
+    let bob = server.member(&"b".repeat(64)).await;
     let requests = server.channel("requests", &[&moderator]).await;
     server.set_realm_setting("moderation_request_channel_id", json!(requests)).await;
     let id = bob.send_direct(&[&bob], &"x".repeat(10_000)).await;
