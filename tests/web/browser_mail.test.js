@@ -1,14 +1,13 @@
-/** The settings of mail, and the addresses of channels, of a server that sends and receives mail and has Web Push turned off, in
- * headless Chromium. */
+/** The settings of mail, and the addresses of channels, of a server that sends and receives mail, in headless Chromium. */
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { choose, clickText, enter, eventually, IS_FIREFOX, onElement, onField, setUp, until, untilEqual, untilText, untilToast } from "./harness.js";
+import { choose, clickText, eventually, onElement, onField, setUp, until, untilEqual, untilText, untilToast } from "./harness.js";
 
 // Nothing listens there: letters wait.
 const SENDS = ["--smtp-url", "smtp://127.0.0.1:1?tls=none", "--mail-from", "chat@example.com"];
 const RECEIVES = ["--mail-listen", "127.0.0.1:0", "--mail-pattern", "%s@mail.example.com"];
-const bench = setUp({ args: [...SENDS, ...RECEIVES, "--web-push", "off"] });
+const bench = setUp({ args: [...SENDS, ...RECEIVES] });
 const { as, go } = bench;
 
 /** Some of the state, as the server has it now. */
@@ -120,16 +119,5 @@ describe("a channel", () => {
     const ada = await as("Ada", `#channels/${secret}/secret/general`);
     await untilText(ada, "dialog p", "Created by Bob");
     await untilEqual(ada, "dialog", (dialog) => dialog.innerText.includes("Email address"), false);
-  });
-});
-
-/** Firefox under test has no workers. */
-describe("push notifications", { skip: IS_FIREFOX }, () => {
-  it("are not offered", async () => {
-    const page = await bench.open();
-    await page.browserContext().overridePermissions(bench.server.url, ["notifications"]);
-    await enter(page, bench.server, "Cleo");
-    await go(page, "#settings/notifications");
-    await untilText(page, "dialog .problem", "The operator of this server has turned push notifications off.");
   });
 });

@@ -3,7 +3,7 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { enter, eventually, IS_FIREFOX, keptWords, setUp } from "./harness.js";
+import { enter, eventually, IS_FIREFOX, keptWords, setUp, untilText } from "./harness.js";
 
 const bench = setUp({ hasWindows: true });
 
@@ -86,6 +86,18 @@ describe("push notifications", { skip: IS_FIREFOX }, () => {
       await caches.delete("/static/earlier/");
     });
     assert.deepEqual(await keptWords(worker), ["de.json"]);
+  });
+});
+
+describe("push notifications that the operator has turned off", { skip: IS_FIREFOX }, () => {
+  const without = setUp({ hasWindows: true, args: ["--web-push", "off"] });
+
+  it("are not offered", async () => {
+    const page = await without.open();
+    await page.browserContext().overridePermissions(without.server.url, ["notifications"]);
+    await enter(page, without.server, "Cleo");
+    await without.go(page, "#settings/notifications");
+    await untilText(page, "dialog .problem", "The operator of this server has turned push notifications off.");
   });
 });
 
