@@ -262,7 +262,8 @@ describe("forms that are open", () => {
     await become(400);
     await allow("administrators", "members");
     await untilOffered(fields, [false, false]);
-    await go(jon, "#inbox");
+    await jon.keyboard.press("Escape");
+    await until(jon, () => document.querySelector("dialog") === null && location.hash !== "#invite");
     await go(jon, "#invite");
     await eventually(async () => assert.equal(await onField(jon, "They join as", (list) => list === document.activeElement), true));
     await allow("members", "administrators");
